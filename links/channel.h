@@ -1,0 +1,107 @@
+/*
+ * channel.h - the messages between the supervisor and the chain.
+ *
+ * One SOCK_SEQPACKET pair crosses the chain; one message is one packet. The
+ * supervisor's end has SO_PASSCRED set, so that the kernel says which process
+ * wrote. In order:
+ *
+ *   guard -> supervisor   GUARD         the guard stands inside its domain
+ *   attest -> supervisor  HERE          every link has run
+ *   supervisor -> attest  CHECKS        what to try, with descriptors (SCM_RIGHTS)
+ *   attest -> supervisor  RESULTS       one record per check
+ *   supervisor -> attest  GO            the only word on which the command starts
+ *   attest -> supervisor  EXEC_FAILED   errno of the exec, if it failed
+ *
+ * The end of the channel instead of GO means 125. The command has started if
+ * and only if GO was sent and no EXEC_FAILED was read before the end.
+ */
+#ifndef CONFINE_LINKS_CHANNEL_H
+#define CONFINE_LINKS_CHANNEL_H
+
+#include <stdint.h>
+
+#define CHANNEL_VERSION     1
+#define CHANNEL_NONCE       16
+#define CHANNEL_NAME        256 /* a file name or a short path, NUL included */
+#define CHANNEL_CHECKS_MAX  96  /* checks in one CHECKS message */
+#define CHANNEL_DESCRIPTORS 64  /* descriptors in one CHECKS message */
+
+enum channel_type {
+    CHANNEL_NOTHING = 0,
+    CHANNEL_GUARD,
+    CHANNEL_HERE,
+    CHANNEL_CHECKS,
+    CHANNEL_RESULTS,
+    CHANNEL_GO,
+    CHANNEL_EXEC_FAILED,
+};
+
+/*
+ * The acts that attest-run knows: tries and read-backs. Each answers 0 when
+ * the boundary let it through (or is absent), otherwise the errno with which
+ * it was stopped. Operands: `fd` (an index into the descriptors of the
+ * message, or a descriptor number on the command line), `a`, `b`, `name`.
+ */
+enum act {
+    ACT_NONE = 0,
+    ACT_OPEN,             /* open object fd (through /proc/self/fd) or, with fd -1, name; flags a */
+    ACT_OPEN_AT,          /* openat name below directory fd, flags a */
+    ACT_RENAME_SELF,      /* renameat name onto itself below directory fd */
+    ACT_TMPFILE,          /* O_TMPFILE below directory fd, for writing */
+    ACT_TRUNCATE,         /* truncate object fd to a bytes */
+    ACT_EXECUTE,          /* execveat-check of object fd: access by X_OK does not count, see attest-run.c */
+    ACT_SOCKET,           /* socket(a, b & 0xffff, b >> 16), closed at once */
+    ACT_BIND,             /* bind the INET socket fd to 127.0.0.1 port 0 */
+    ACT_CONNECT_ABSTRACT, /* connect the UNIX socket fd to the abstract name `name` */
+    ACT_CONNECT_PATH,     /* connect the UNIX socket fd to object b (a second index) through /proc/self/fd */
+    ACT_SEND_UDP,         /* send the nonce on the UDP socket fd to 127.0.0.1 port a */
+    ACT_SIGNAL,           /* kill(a, 0) */
+    ACT_READ_MEMORY,      /* process_vm_readv of CHANNEL_NONCE bytes at address b of process a */
+    ACT_PRLIMIT,          /* set RLIMIT_NOFILE of process a to what it is (name: two u64) */
+    ACT_SHM_INFO,         /* shmctl(0, IPC_INFO) */
+    ACT_KEYRING,          /* keyctl(KEYCTL_GET_KEYRING_ID, session) */
+    ACT_SENTINEL,         /* the unused call; answers its errno */
+    ACT_NO_NEW_PRIVS,     /* read back; EPERM when set */
+    ACT_CAPABILITIES,     /* read back; EPERM when every set is empty */
+    ACT_DESCRIPTOR,       /* is descriptor a open? EBADF when not */
+    ACT_DESCRIPTORS,      /* any descriptor above 2 but the channel and name's list? EBADF when none */
+    ACT_ENVIRONMENT,      /* is variable `name` set? ENOENT when not */
+    ACT_TERMINAL,         /* is 0, 1 or 2 a terminal, or is there a controlling one? ENXIO when not */
+    ACT_COUNT
+};
+
+struct channel_check {
+    uint32_t id; /* the sender's index, answered as it is */
+    uint32_t act;
+    int32_t fd; /* index into the descriptors, -1: none */
+    int32_t spare;
+    int64_t a;
+    int64_t b;
+    char name[CHANNEL_NAME];
+};
+
+struct channel_checks {
+    uint32_t type; /* CHANNEL_CHECKS */
+    uint32_t count;
+    uint8_t nonce[CHANNEL_NONCE];
+    struct channel_check check[CHANNEL_CHECKS_MAX]; /* only `count` of them are sent */
+};
+
+struct channel_result {
+    uint32_t id;
+    int32_t errnum; /* 0: the act went through */
+};
+
+struct channel_results {
+    uint32_t type; /* CHANNEL_RESULTS */
+    uint32_t count;
+    struct channel_result result[CHANNEL_CHECKS_MAX]; /* only `count` of them are sent */
+};
+
+/* GUARD, HERE, GO and EXEC_FAILED. */
+struct channel_word {
+    uint32_t type;
+    int32_t value; /* HERE: CHANNEL_VERSION; EXEC_FAILED: errno; else 0 */
+};
+
+#endif
