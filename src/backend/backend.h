@@ -1,0 +1,51 @@
+/*
+ * backend.h - resolved policy + host -> plan. Pure: no fork, no exec, nothing opened.
+ *
+ * A backend is one file and one row in the table. Every claim starts open; a
+ * backend raises it with a mechanism and a reason. What the user named and the
+ * backend cannot hold is an error that names the surface.
+ */
+#ifndef CONFINE_BACKEND_BACKEND_H
+#define CONFINE_BACKEND_BACKEND_H
+
+#include "plan/plan.h"
+
+/* A line on stderr by which callers that see only status and text may know that the runner failed. */
+struct runner_failure_rule {
+    int status;            /* 0: any but 0 */
+    const char *signature; /* substring of one line */
+};
+
+struct backend {
+    const char *name;
+    const char *what; /* one line for people */
+    int (*plan)(const struct resolved *resolved, const struct host *host, bool supervised, struct plan *plan,
+                struct error *error);
+    const char *const *denial_signatures;            /* NULL-terminated */
+    const struct runner_failure_rule *failure_rules; /* ends with a NULL signature */
+    bool automatic;                                  /* a candidate of `auto` */
+};
+
+extern const struct backend *const backend_table[]; /* NULL-terminated, in the order in which auto tries */
+
+/* backend_by_name() - Return: the backend or NULL; an unknown name is never a fallback. */
+const struct backend *backend_by_name(const char *name);
+
+/* A candidate that auto passed over, for `tried_backends`. */
+struct tried_backend {
+    const char *name;
+    char reason[48];
+    char message[512];
+};
+
+/*
+ * backend_choose() - the plan of the backend that the policy names, or of the first automatic one that can.
+ * @ret_tried: candidates passed over, room for as many as the table has; @ret_tried_count is set
+ *
+ * Return: 0, or a negative errno with @error (ERROR_SANDBOX_UNAVAILABLE and the surface).
+ */
+int backend_choose(const struct resolved *resolved, const struct host *host, bool supervised,
+                   struct plan *plan, const struct backend **ret_backend, struct tried_backend *ret_tried,
+                   size_t *ret_tried_count, struct error *error);
+
+#endif

@@ -1,0 +1,119 @@
+/*
+ * plan.h - pure data: the chain that will run, one claim per surface, and the checks that will show them.
+ *
+ * plan() of a backend is a pure function of (resolved policy, host): same
+ * input, same bytes. What exists only at run time (descriptors, canaries, the
+ * sentinel) stands in a plan as a placeholder.
+ */
+#ifndef CONFINE_PLAN_PLAN_H
+#define CONFINE_PLAN_PLAN_H
+
+#include "host/host.h"
+#include "policy/resolve.h"
+#include "surface/surface.h"
+
+#include <links/channel.h>
+
+#define CLAIM_BY_MAX 4
+
+struct claim_by {
+    enum mechanism mechanism;
+    enum evidence evidence; /* EVIDENCE_NONE in a plan; the run raises it */
+};
+
+struct claim {
+    enum surface_state state;
+    struct claim_by by[CLAIM_BY_MAX];
+    size_t by_count;
+    const char *reason; /* static kebab-case word, NULL when fully enforced */
+    unsigned tried;     /* filled by the run */
+};
+
+/* One word of the chain. */
+enum word_kind {
+    WORD_TEXT = 0, /* text */
+    WORD_PATH,     /* the object paths[path], as /proc/self/fd/N; its name when printed */
+    WORD_KEEP,     /* as many `--keep N` as the chain needs; nothing when printed */
+    WORD_CHANNEL,  /* number of the channel's descriptor; `CHANNEL` when printed */
+    WORD_LIVENESS, /* number of the liveness pipe's descriptor */
+    WORD_SENTINEL, /* the run's errno */
+    WORD_CHECKS,   /* attest-run's own checks of an exec: `--refused …`; nothing when printed */
+    WORD_COMMAND,  /* the command and its arguments */
+};
+
+struct word {
+    enum word_kind kind;
+    char *text;  /* owned; WORD_TEXT */
+    size_t path; /* WORD_PATH */
+};
+
+/* What has to exist outside for a check to mean something; made by the run, looked at by the run. */
+enum canary {
+    CANARY_NONE = 0,
+    CANARY_FILE, /* unnamed file holding the nonce, outside every grant */
+    CANARY_FIFO,
+    CANARY_EDGE,            /* edges[index]: rename(x, x), or O_TMPFILE */
+    CANARY_HIDDEN,          /* hidden[index] */
+    CANARY_DEVICE,          /* a device node outside every grant */
+    CANARY_SOCKET_PATH,     /* listening pathname socket */
+    CANARY_SOCKET_ABSTRACT, /* listening abstract socket */
+    CANARY_TCP,             /* unbound TCP socket made outside */
+    CANARY_UDP,             /* UDP socket made outside, and a receiver */
+    CANARY_PROCESS,         /* a process outside of the command's user */
+    CANARY_DESCRIPTOR,      /* a descriptor that the chain inherits and must close */
+    CANARY_SECRET,          /* env_secrets[index] */
+    CANARY_COUNT
+};
+
+/* A check: one act that must be refused. A mechanism stands in `by` only if its own check held. */
+struct check {
+    enum surface surface;
+    enum mechanism mechanism;
+    enum act act;
+    enum canary canary;
+    size_t index; /* which edge, hidden path, secret */
+    int64_t a, b;
+    int refused[4];      /* the errnos of this mechanism, 0-terminated */
+    bool named;          /* shows something that the user named: must be shown, or the run is refused */
+    bool self_contained; /* can be decided without a supervisor: used by exec */
+};
+
+struct plan {
+    const char *backend;
+    struct word *words;
+    size_t word_count;
+    struct claim claims[SURFACE_COUNT];
+    struct check *checks;
+    size_t check_count;
+    bool supervised;  /* made for `run`, as against `exec` */
+    bool guard;       /* the chain starts a guard */
+    bool no_loopback; /* network none without a namespace */
+    struct strings warnings;
+};
+
+/* plan_word(), plan_path(), plan_special() - append to the chain. Return: 0 or -ENOMEM. */
+int plan_word(struct plan *plan, const char *text);
+int plan_path(struct plan *plan, size_t path);
+int plan_special(struct plan *plan, enum word_kind kind);
+
+/* plan_raise() - raise a claim: state, mechanism, reason (NULL when enforced). */
+void plan_raise(struct plan *plan, enum surface surface, enum surface_state state, enum mechanism mechanism,
+                const char *reason);
+/* plan_reason() - say why a surface stays open. */
+void plan_reason(struct plan *plan, enum surface surface, const char *reason);
+int plan_check(struct plan *plan, struct check check);
+
+/* plan_claims() - does the policy claim this surface (mode x option table of the contract)? */
+bool plan_claims(const struct resolved *resolved, enum surface surface);
+
+/* plan_names() - the links of the chain in order, for report and people; static names, NULL-terminated array
+ * owned by the caller (free the array only). */
+const char **plan_links(const struct plan *plan);
+
+void plan_free(struct plan *plan);
+
+/* plan_shell.c, plan_json.c: the two renderers. */
+void plan_print_shell(const struct plan *plan, const struct resolved *resolved, char *const *command,
+                      struct text *text);
+
+#endif

@@ -1,0 +1,214 @@
+/*
+ * policy.h - what is asked, with the origin of every entry.
+ *
+ * A policy is data. It is filled by layers (built-in, files, options), weakest
+ * first, then resolved (resolve.h). What a built-in default asks is implied;
+ * what a file or an option asks is named, and must hold or the run is refused.
+ */
+#ifndef CONFINE_POLICY_POLICY_H
+#define CONFINE_POLICY_POLICY_H
+
+#include "surface/surface.h"
+#include "util/error.h"
+#include "util/util.h"
+
+#include <stdint.h>
+
+enum mode { MODE_INVALID = 0, MODE_READ_ONLY, MODE_WORKSPACE_WRITE, MODE_DANGER_FULL_ACCESS };
+enum network { NETWORK_NONE = 0, NETWORK_LISTED, NETWORK_HOST };
+enum caches { CACHES_PRIVATE = 0, CACHES_HOST, CACHES_OFF };
+enum tmp { TMP_PRIVATE = 0, TMP_SESSION, TMP_DIRECTORY };
+enum tty { TTY_AUTO = 0, TTY_PRIVATE, TTY_INHERIT, TTY_NONE };
+enum user { USER_OWNER = 0, USER_KEEP, USER_ID };
+enum denials { DENIALS_AUTO = 0, DENIALS_OFF };
+enum planted { PLANTED_REPORT = 0, PLANTED_QUARANTINE };
+
+/* Layers, weakest first. A later layer wins for scalars; lists add. */
+enum layer {
+    LAYER_BUILTIN = 0,
+    LAYER_SYSTEM,    /* /etc/confine/policy.json */
+    LAYER_USER,      /* ~/.config/confine/policy.json */
+    LAYER_FILE,      /* --policy */
+    LAYER_WORKSPACE, /* WORKSPACE/.confine.json: may only narrow */
+    LAYER_OPTION,
+    LAYER_COUNT
+};
+
+/* Where something comes from. `file` and `option` are borrowed from the policy's own store. */
+struct origin {
+    enum layer layer;
+    const char *file;   /* NULL unless a file */
+    int line;           /* 0 if not known */
+    const char *option; /* `--write`, NULL unless an option */
+};
+
+/* origin_named() - did somebody name it, as against a built-in default? */
+static inline bool origin_named(struct origin origin)
+{
+    return origin.layer != LAYER_BUILTIN;
+}
+
+struct entry {
+    char *value;   /* as written, `?` taken off, `~` and relative paths not yet resolved; or `@set` */
+    char *base;    /* directory that a relative value is relative to; NULL: the current one */
+    bool optional; /* `?` or "optional": true */
+    bool remove;   /* `!@set` */
+    char *why;     /* NULL if none */
+    struct origin origin;
+};
+
+struct entries {
+    struct entry *items;
+    size_t count;
+};
+
+/* The keys that hold one value; each remembers where it came from. */
+enum key {
+    KEY_MODE,
+    KEY_WORKSPACE,
+    KEY_CHDIR,
+    KEY_READABLE,
+    KEY_CACHES,
+    KEY_TMP,
+    KEY_NETWORK,
+    KEY_BACKEND,
+    KEY_USER,
+    KEY_TTY,
+    KEY_DENIALS,
+    KEY_PLANTED,
+    KEY_APPROVED_MODE,
+    KEY_ENV_CLEAN,
+    KEY_LIMIT_TIME,
+    KEY_LIMIT_MEMORY,
+    KEY_LIMIT_PROCESSES,
+    KEY_LIMIT_OUTPUT,
+    KEY_LIMIT_FILE_SIZE,
+    KEY_LIMIT_TMP_SIZE,
+    KEY_LIMIT_CPU,
+    KEY_GRACE,
+    KEY_WAIT_ALL,
+    KEY_PROXY_ENV,
+    KEY_UPSTREAM,
+    KEY_SIZE,
+    KEY_COUNT
+};
+
+/* The keys that hold lists. */
+enum list {
+    LIST_READ,
+    LIST_WRITE,
+    LIST_HIDE,
+    LIST_SHOW,
+    LIST_PROTECT,
+    LIST_UNPROTECT,
+    LIST_SOCKETS,
+    LIST_DEVICES,
+    LIST_ALLOW, /* network rules */
+    LIST_FORWARD,
+    LIST_PUBLISH,
+    LIST_OPEN,      /* surfaces */
+    LIST_REQUIRE,   /* surfaces, groups, `full` */
+    LIST_ENV_SET,   /* NAME=VALUE */
+    LIST_ENV_PASS,  /* NAME: passed although it looks like a secret */
+    LIST_ENV_UNSET, /* NAME or @secrets */
+    LIST_PASS_FD,
+    LIST_COUNT
+};
+
+struct policy {
+    enum mode mode;
+    char *workspace; /* as written, `@git` included; NULL: none */
+    char *workspace_base;
+    char *chdir;
+    bool readable_listed;
+    enum caches caches;
+    enum tmp tmp;
+    char *tmp_directory;
+    enum network network;
+    char *backend; /* NULL: auto */
+    enum user user;
+    unsigned user_id;
+    enum tty tty;
+    unsigned columns, rows; /* --size; 0: not given */
+    enum denials denials;
+    enum planted planted;
+    enum mode approved_mode;
+    bool env_clean;
+    uint64_t limit_time_ms; /* 0: none, as for all limits */
+    uint64_t limit_memory;
+    uint64_t limit_processes;
+    uint64_t limit_output;
+    uint64_t limit_file_size;
+    uint64_t limit_tmp_size;
+    uint64_t limit_cpu_ms;
+    uint64_t grace_ms;
+    bool wait_all;
+    bool proxy_env;
+    char *upstream;
+
+    struct origin origin[KEY_COUNT];
+    struct entries list[LIST_COUNT];
+    struct strings files;    /* policy files in force, canonical, in order */
+    struct strings warnings; /* for the report */
+    uint64_t locked;         /* bit per enum key that a weaker layer has locked */
+    struct strings store;    /* owns the texts that origins point to */
+};
+
+/* policy_init() - the built-in layer: mode read-only, network none, hide @credentials, protect @runs-later,
+ * unset @secrets, private caches and temp, grace 3 s. Return: 0 or -ENOMEM. */
+int policy_init(struct policy *policy, struct error *error);
+void policy_free(struct policy *policy);
+
+/* policy_add() - append to a list; @value is copied, a trailing `?` makes it optional, a leading `!` removes.
+ * @base: directory for relative paths, copied; NULL for the current one. Return: 0 or -ENOMEM. */
+int policy_add(struct policy *policy, enum list list, const char *value, const char *base,
+               struct origin origin, struct error *error);
+
+/*
+ * policy_set() - set one scalar from text, as an option or a file gives it ("workspace-write", "10m",
+ * "true").
+ *
+ * The merge rules (who may set it, later wins, `locked`) are one table in policy.c.
+ * Return: 0, or -EINVAL with @error (ERROR_POLICY_INVALID, or ERROR_USAGE from an option).
+ */
+int policy_set(struct policy *policy, enum key key, const char *value, const char *base, struct origin origin,
+               struct error *error);
+
+/* Names, both ways; parsers return the modest INVALID/-1 for unknown words. */
+const char *mode_name(enum mode mode);
+enum mode mode_by_name(const char *name);
+const char *network_name(enum network network);
+const char *layer_name(enum layer layer);
+const char *key_name(enum key key); /* the policy-file key, `limits.time` form for limits */
+const char *list_name(enum list list);
+
+/* duration: `10s`, `1.5m`, `2h`, `300ms`, plain number = seconds; size: `16M`, `1G`, `512K`, plain = bytes.
+ */
+int parse_duration(const char *text, uint64_t *ret_ms);
+int parse_size(const char *text, uint64_t *ret_bytes);
+
+/* policy_json.c: strict reader of one file that is already open. */
+int policy_read_file(struct policy *policy, int fd, const char *name, enum layer layer, struct error *error);
+
+/* policy_layers.c: find, open (no links, regular, <= 1 MiB, owner, mode), read and merge every layer below
+ * the options. @files: --policy arguments (path, NAME or fd:N). @ignore: skip system and user files (tests).
+ * The workspace's .confine.json is read by policy_narrow() once the workspace is resolved. */
+int policy_load_layers(struct policy *policy, const struct strings *files, struct error *error);
+int policy_narrow(struct policy *policy, int workspace_fd, const char *workspace, struct error *error);
+
+/* policy_sets.c: the named sets. */
+struct set_item {
+    const char *value; /* path (with ~ or $VARIABLE), glob-free; or a name pattern for @secrets */
+    const char *why;
+    bool root_only; /* only for a caller with uid 0 (shadow, host keys) */
+};
+struct set {
+    const char *name; /* `@credentials` */
+    const char *what;
+    const struct set_item *items; /* ends with a NULL value */
+};
+extern const struct set policy_sets[]; /* ends with a NULL name */
+const struct set *set_by_name(const char *name);
+bool secret_name(const char *variable); /* does the name look like a secret (@secrets)? */
+
+#endif

@@ -1,0 +1,121 @@
+/*
+ * resolve.h - every path of a policy, opened once.
+ *
+ * Resolving turns names into descriptors with canonical names. From here on
+ * nothing looks a name up again: a rule follows the opened object, so nothing
+ * can be swapped between plan and run.
+ */
+#ifndef CONFINE_POLICY_RESOLVE_H
+#define CONFINE_POLICY_RESOLVE_H
+
+#include "policy/policy.h"
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+enum grant {
+    GRANT_NONE = 0,
+    GRANT_READ,   /* read and execute */
+    GRANT_WRITE,  /* everything */
+    GRANT_DEVICE, /* everything on a device node */
+    GRANT_SOCKET, /* connect to this pathname socket */
+};
+
+/* An opened object. `fd` is O_PATH|O_CLOEXEC and owned by the resolved policy. */
+struct resolved_path {
+    int fd;
+    char *path; /* canonical, absolute */
+    dev_t device;
+    ino_t inode;
+    mode_t type; /* S_IFMT part */
+    enum grant grant;
+    bool named;   /* somebody asked for it by name */
+    bool implied; /* @system, devices, temp: ours */
+    bool edge_ok; /* unused for grants */
+};
+
+/* One directory of which every entry but `except` stays readable: what hide-run needs. */
+struct hide_level {
+    size_t path;           /* index into paths, grant GRANT_NONE */
+    struct strings except; /* names */
+};
+
+/* An object that is hidden: for the check and for the report. */
+struct hidden {
+    char *path;
+    int parent_fd; /* O_PATH, owned */
+    char *name;    /* below parent_fd */
+    mode_t type;
+    bool named;
+    bool readable;    /* the caller could read it: a control exists */
+    const char *held; /* NULL: held by a level; else why not: `inside-writable`, `too-many-siblings` */
+};
+
+/* An existing object outside every writable grant, next to an edge of one: rename(x, x) is tried on it. */
+struct edge {
+    int parent_fd; /* O_PATH directory, owned */
+    char *parent;  /* canonical, for messages */
+    char *name;    /* NULL: no entry found, O_TMPFILE is tried in the directory instead */
+    bool named;    /* edge of a root that the user named */
+};
+
+struct skipped {
+    char *what; /* `write ~/.cache/go-build` */
+    char *why;
+};
+
+struct resolved {
+    const struct policy *policy; /* borrowed */
+    enum mode mode;              /* after --approved-mode */
+    const char *mode_from;       /* `option`, `policy`, `default`, `approved` */
+    char *workspace;             /* canonical, NULL if none */
+    int workspace_fd;
+    char *cwd; /* canonical start directory */
+    int cwd_fd;
+    uid_t uid; /* the command's user */
+    gid_t gid;
+    bool switch_user; /* the caller is root and the command is not the caller */
+    char *home;       /* of the caller, from the password database; NULL: no entry */
+
+    struct resolved_path *paths;
+    size_t path_count;
+    struct hide_level *levels;
+    size_t level_count;
+    struct hidden *hidden;
+    size_t hidden_count;
+    struct edge *edges;
+    size_t edge_count;
+
+    bool open[SURFACE_COUNT];     /* --open */
+    bool required[SURFACE_COUNT]; /* --require, and what was named */
+    bool require_full;
+    bool named[SURFACE_COUNT]; /* the user named something that stands or falls with this surface */
+
+    struct strings env;         /* the command's environment, NAME=VALUE; TMPDIR is added by the run */
+    struct strings env_unset;   /* names taken away by @secrets or by name, for the report */
+    struct strings env_secrets; /* names that @secrets took away: checked to be absent */
+    int *pass_fds;
+    size_t pass_fd_count;
+
+    struct strings protected_paths; /* canonical, what --protect asks; the backend says whether it can */
+    struct skipped *skipped;
+    size_t skipped_count;
+    struct strings ephemeral;
+    struct strings warnings;
+};
+
+/*
+ * resolve_policy() - open everything once.
+ * @policy: merged, kept alive by the caller as long as @resolved
+ * @env:    the caller's environment
+ *
+ * Return: 0, or a negative errno with @error set; @resolved is then empty.
+ */
+int resolve_policy(const struct policy *policy, char *const *env, struct resolved *resolved,
+                   struct error *error);
+void resolved_free(struct resolved *resolved);
+
+/* resolved_under_writable() - is @path (canonical) equal to or below a writable grant? */
+bool resolved_under_writable(const struct resolved *resolved, const char *path);
+
+#endif

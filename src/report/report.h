@@ -1,0 +1,68 @@
+/*
+ * report.h - what happened, as data; rendered as JSON and as a few lines for a person.
+ */
+#ifndef CONFINE_REPORT_REPORT_H
+#define CONFINE_REPORT_REPORT_H
+
+#include "backend/backend.h"
+
+#include <time.h>
+
+enum outcome_kind {
+    OUTCOME_NOT_STARTED = 0,
+    OUTCOME_EXITED,
+    OUTCOME_SIGNALED,
+    OUTCOME_TIMED_OUT,
+    OUTCOME_LIMIT
+};
+
+struct outcome {
+    enum outcome_kind kind;
+    int status;        /* of `exited`, else -1 */
+    int signal;        /* of `signaled`, else 0 */
+    const char *limit; /* NULL: none; `time`, `guard`, … */
+    uint64_t wall_ms;
+    uint64_t cpu_ms;
+    uint64_t max_rss_kib;
+    unsigned survivors_killed;
+    bool survivors_seen_gone; /* the tree was seen empty */
+};
+
+/* A hidden fact is not a denial: the landlock backend has no observer in this version. */
+struct report {
+    char run_id[33];
+    struct timespec started;
+    char *const *command;            /* borrowed */
+    const struct resolved *resolved; /* borrowed; NULL if resolving failed */
+    const struct plan *plan;         /* borrowed; its claims as the run has raised and lowered them */
+    const char *backend;             /* NULL if none was chosen */
+    struct tried_backend tried[8];
+    size_t tried_count;
+    struct outcome outcome;
+    struct error error; /* code ERROR_NONE if none */
+    struct strings warnings;
+    struct strings ephemeral;
+};
+
+enum enforcement { ENFORCEMENT_NONE = 0, ENFORCEMENT_PARTIAL, ENFORCEMENT_FULL };
+
+/* report_enforcement() - full only if every claimed surface is enforced (or absent) and attested or, where
+ * that is its way, read back, by sentinel or at the end; none only if the command ran (or would run) with
+ * nothing enforced. */
+enum enforcement report_enforcement(const struct report *report);
+
+/* report_gap() - is @surface claimed by the policy and not held? Used for `gaps`. */
+bool report_gap(const struct report *report, enum surface surface);
+
+/* report_json() - the report as one JSON object (docs/report.schema.json), newline at the end. Return: 0 or
+ * -ENOMEM. */
+int report_json(const struct report *report, struct text *text);
+
+/* report_summary() - at most 600 bytes of fixed sentences, for a person or a model. */
+void report_summary(const struct report *report, char *buffer, size_t size);
+
+/* report_people() - lines for stderr, each `confine: …`. @verbosity: -1 quiet (errors only), 0 notable
+ * things, 1 everything (groups and surfaces). */
+void report_people(const struct report *report, int verbosity, struct text *text);
+
+#endif

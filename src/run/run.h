@@ -1,0 +1,28 @@
+/*
+ * run.h - plan -> process -> outcome. The only place that forks.
+ */
+#ifndef CONFINE_RUN_RUN_H
+#define CONFINE_RUN_RUN_H
+
+#include "report/report.h"
+
+/*
+ * run_supervised() - `confine run`: launch, attest, supervise.
+ * @plan:    made with supervised = true; its claims are raised and lowered to what this run showed
+ * @command: argv of the command
+ * @report:  outcome and error are filled
+ *
+ * Return: the exit status of `confine run` (contract §3).
+ */
+int run_supervised(struct plan *plan, const struct resolved *resolved, const struct host *host,
+                   char *const *command, struct report *report);
+
+/*
+ * run_exec() - `confine exec`: become the chain. Does not return on success.
+ *
+ * Return: the exit status, with @error set.
+ */
+int run_exec(struct plan *plan, const struct resolved *resolved, const struct host *host,
+             char *const *command, struct error *error);
+
+#endif

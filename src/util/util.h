@@ -1,0 +1,59 @@
+/*
+ * util.h - cleanup attributes, strings, descriptors. Knows nothing of sandboxes.
+ */
+#ifndef CONFINE_UTIL_UTIL_H
+#define CONFINE_UTIL_UTIL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+void cleanup_fd(int *fd);
+void cleanup_free(void *pointer); /* takes the address of the pointer */
+#define _cleanup_fd_   __attribute__((cleanup(cleanup_fd)))
+#define _cleanup_free_ __attribute__((cleanup(cleanup_free)))
+
+/* steal_fd(), steal_pointer() - hand a resource on; the variable is emptied, so that its cleanup does
+ * nothing. */
+int steal_fd(int *fd);
+void *steal_pointer(void *pointer_address);
+
+/* fd_close() - close @fd unless it is negative, errno kept. Return: -1, for `fd = fd_close(fd)`. */
+int fd_close(int fd);
+
+/* A growing list of strings, NULL-terminated, owning its items. Zero-initialised is empty. */
+struct strings {
+    char **items;
+    size_t count;
+};
+int strings_add(struct strings *strings, const char *text); /* copies; 0 or -ENOMEM */
+__attribute__((format(printf, 2, 3))) int strings_addf(struct strings *strings, const char *format, ...);
+bool strings_have(const struct strings *strings, const char *text);
+void strings_free(struct strings *strings);
+
+/* A growing text. Zero-initialised is empty; `data` is NULL until something is added, then NUL-terminated.
+ * After a failed allocation `failed` is set and everything else is ignored: test it once, at the end. */
+struct text {
+    char *data;
+    size_t length;
+    bool failed;
+};
+__attribute__((format(printf, 2, 3))) void text_addf(struct text *text, const char *format, ...);
+void text_add(struct text *text, const char *piece);
+void text_free(struct text *text);
+
+/*
+ * text_quote() - a name from outside, safe on a terminal, in a log and in a prompt.
+ *
+ * In double quotes when anything but letters, digits and `/._-+=:,@%~` is in it; controls, escapes, quotes,
+ * backslashes, bidi marks and bytes that are no UTF-8 as \xNN or \uNNNN; cut at @most bytes with `…`.
+ * Writes into @buffer (NUL-terminated). Return: @buffer.
+ */
+const char *text_quote(char *buffer, size_t size, const char *name, size_t most);
+#define QUOTE(name) text_quote((char[512]){0}, 512, (name), 300)
+
+#endif
