@@ -12,7 +12,7 @@
 #include "policy/resolve.h"
 #include "surface/surface.h"
 
-#include <links/channel.h>
+#include "links/channel.h"
 
 #define CLAIM_BY_MAX 4
 
