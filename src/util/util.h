@@ -25,6 +25,14 @@ void *steal_pointer(void *pointer_address);
 /* fd_close() - close @fd unless it is negative, errno kept. Return: -1, for `fd = fd_close(fd)`. */
 int fd_close(int fd);
 
+/*
+ * fd_read_all() - everything that can be read from @fd, NUL-terminated, owned by the caller.
+ * @most: bytes; more than that is -EFBIG
+ *
+ * Return: 0, or -errno; then nothing is stored.
+ */
+int fd_read_all(int fd, size_t most, char **ret_data, size_t *ret_length);
+
 /* A growing list of strings, NULL-terminated, owning its items. Zero-initialised is empty. */
 struct strings {
     char **items;
@@ -40,20 +48,27 @@ void strings_free(struct strings *strings);
 struct text {
     char *data;
     size_t length;
+    size_t size; /* allocated */
     bool failed;
 };
 __attribute__((format(printf, 2, 3))) void text_addf(struct text *text, const char *format, ...);
 void text_add(struct text *text, const char *piece);
+void text_add_bytes(struct text *text, const char *bytes, size_t length);
 void text_free(struct text *text);
 
 /*
  * text_quote() - a name from outside, safe on a terminal, in a log and in a prompt.
  *
  * In double quotes when anything but letters, digits and `/._-+=:,@%~` is in it; controls, escapes, quotes,
- * backslashes, bidi marks and bytes that are no UTF-8 as \xNN or \uNNNN; cut at @most bytes with `…`.
- * Writes into @buffer (NUL-terminated). Return: @buffer.
+ * backslashes, bidi marks and bytes that are no UTF-8 as \xNN, \uNNNN or \UNNNNNNNN; cut at @most bytes with
+ * `…`. Writes into @buffer (NUL-terminated). Return: @buffer.
  */
 const char *text_quote(char *buffer, size_t size, const char *name, size_t most);
 #define QUOTE(name) text_quote((char[512]){0}, 512, (name), 300)
+
+/* utf8_decode() - the first character of @text. Return: its bytes, 0 if @text begins with no valid one. */
+size_t utf8_decode(const char *text, size_t length, uint32_t *ret_character);
+
+#include "util/banned.h" /* last: it turns calls that have no safe use into compile errors */
 
 #endif

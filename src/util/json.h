@@ -1,0 +1,63 @@
+/*
+ * json.h - JSON texts from outside, strictly, with the position of every complaint; and JSON for outside.
+ *
+ * jansson reads (it refuses repeated keys, NUL, bad UTF-8 and trailing bytes) and writes. What it lacks is
+ * here: a bound on the depth, positions of what is valid JSON but wrong, and names that are no UTF-8.
+ */
+#ifndef CONFINE_UTIL_JSON_H
+#define CONFINE_UTIL_JSON_H
+
+#include "util/error.h"
+#include "util/util.h"
+
+#include <jansson.h>
+
+#define DOCUMENT_DEPTH 16 /* nested arrays and objects */
+
+/* A text and what it says. */
+struct document {
+    const char *name; /* for messages; borrowed */
+    const char *text; /* borrowed, for as long as positions are asked for */
+    size_t length;
+    json_t *root; /* owned */
+};
+
+/* Where in a document: the way down, outermost first. Steps are linked on the stack of the reader. */
+struct place {
+    const struct place *above; /* NULL: the whole text */
+    const char *key;           /* NULL: an array item */
+    size_t index;              /* of the array item */
+};
+
+/*
+ * document_parse() - read @text. The root may be any value.
+ *
+ * Return: 0, or -EINVAL with @error (ERROR_POLICY_INVALID, reason `policy-invalid`) and file, line and
+ * column.
+ */
+int document_parse(struct document *document, const char *name, const char *text, size_t length,
+                   struct error *error);
+void document_free(struct document *document);
+
+/*
+ * document_locate() - line and column, both from 1 and in characters, of what @place names.
+ * @at_key: of the key rather than of the value
+ *
+ * Return: true, or false when there is no such place (both numbers are 1 then).
+ */
+bool document_locate(const struct document *document, const struct place *place, bool at_key, int *ret_line,
+                     int *ret_column);
+
+/*
+ * value_set_text() - put @text under @key; bytes that are no UTF-8 become U+FFFD. NULL becomes null.
+ * value_set_path() - the same, and when something was replaced, the bytes in base64 under KEY_b64.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int value_set_text(json_t *object, const char *key, const char *text);
+int value_set_path(json_t *object, const char *key, const char *path);
+
+/* text_add_json() - append @value, indented by two, keys in the order in which they were set. */
+void text_add_json(struct text *text, const json_t *value);
+
+#endif

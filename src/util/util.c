@@ -1,0 +1,294 @@
+/*
+ * util.c - descriptors, lists of strings, growing texts, quoting.
+ *
+ * Should:  keep errno in everything that runs on the way out of a function.
+ * Mustn't: know anything of sandboxes.
+ */
+#include "util/util.h"
+
+#include <errno.h>
+
+void cleanup_fd(int *fd)
+{
+    fd_close(*fd);
+}
+
+void cleanup_free(void *pointer)
+{
+    int kept = errno;
+
+    free(*(void **)pointer);
+    errno = kept;
+}
+
+int steal_fd(int *fd)
+{
+    int stolen = *fd;
+
+    *fd = -1;
+    return stolen;
+}
+
+void *steal_pointer(void *pointer_address)
+{
+    void *stolen = *(void **)pointer_address;
+
+    *(void **)pointer_address = NULL;
+    return stolen;
+}
+
+int fd_close(int fd)
+{
+    int kept = errno;
+
+    if (fd >= 0)
+        close(fd); /* never repeated on EINTR: Linux has closed it, the number may be somebody else's */
+    errno = kept;
+    return -1;
+}
+
+int fd_read_all(int fd, size_t most, char **ret_data, size_t *ret_length)
+{
+    size_t size = 4096, length = 0;
+    _cleanup_free_ char *data = malloc(size + 1);
+
+    if (!data)
+        return -ENOMEM;
+    for (;;) {
+        ssize_t got;
+
+        if (length == size) {
+            char *larger = realloc(data, size * 2 + 1);
+
+            if (!larger)
+                return -ENOMEM;
+            data = larger;
+            size *= 2;
+        }
+        got = read(fd, data + length, size - length);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -errno;
+        if (got == 0)
+            break;
+        length += (size_t)got;
+        if (length > most)
+            return -EFBIG;
+    }
+    data[length] = '\0';
+    *ret_length = length;
+    *ret_data = steal_pointer(&data);
+    return 0;
+}
+
+/* Takes TEXT over, also on failure. */
+static int take_string(struct strings *strings, char *text)
+{
+    char **larger;
+
+    if (!text)
+        return -ENOMEM;
+    larger = realloc(strings->items, (strings->count + 2) * sizeof(*larger));
+    if (!larger) {
+        free(text);
+        return -ENOMEM;
+    }
+    strings->items = larger;
+    larger[strings->count++] = text;
+    larger[strings->count] = NULL;
+    return 0;
+}
+
+int strings_add(struct strings *strings, const char *text)
+{
+    return take_string(strings, strdup(text));
+}
+
+int strings_addf(struct strings *strings, const char *format, ...)
+{
+    va_list list;
+    char *text;
+    int length;
+
+    va_start(list, format);
+    length = vasprintf(&text, format, list);
+    va_end(list);
+    return take_string(strings, length < 0 ? NULL : text);
+}
+
+bool strings_have(const struct strings *strings, const char *text)
+{
+    for (size_t i = 0; i < strings->count; i++)
+        if (strcmp(strings->items[i], text) == 0)
+            return true;
+    return false;
+}
+
+void strings_free(struct strings *strings)
+{
+    int kept = errno;
+
+    for (size_t i = 0; i < strings->count; i++)
+        free(strings->items[i]);
+    free(strings->items);
+    *strings = (struct strings){0};
+    errno = kept;
+}
+
+void text_add_bytes(struct text *text, const char *bytes, size_t length)
+{
+    size_t size = text->size ? text->size : 64;
+    char *larger;
+
+    if (text->failed)
+        return;
+    while (size < text->length + length + 1)
+        size *= 2;
+    if (size != text->size) {
+        larger = realloc(text->data, size);
+        if (!larger) {
+            text->failed = true;
+            return;
+        }
+        text->data = larger;
+        text->size = size;
+    }
+    memcpy(text->data + text->length, bytes, length);
+    text->length += length;
+    text->data[text->length] = '\0';
+}
+
+void text_add(struct text *text, const char *piece)
+{
+    text_add_bytes(text, piece, strlen(piece));
+}
+
+void text_addf(struct text *text, const char *format, ...)
+{
+    va_list list;
+    char *piece;
+    int length;
+
+    va_start(list, format);
+    length = vasprintf(&piece, format, list);
+    va_end(list);
+    if (length < 0) {
+        text->failed = true;
+        return;
+    }
+    text_add_bytes(text, piece, (size_t)length);
+    free(piece);
+}
+
+void text_free(struct text *text)
+{
+    int kept = errno;
+
+    free(text->data);
+    *text = (struct text){0};
+    errno = kept;
+}
+
+size_t utf8_decode(const char *text, size_t length, uint32_t *ret_character)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const unsigned char *byte = (const unsigned char *)text;
+    size_t size = byte[0] < 0x80   ? 1
+                  : byte[0] < 0xc2 ? 0
+                  : byte[0] < 0xe0 ? 2
+                  : byte[0] < 0xf0 ? 3
+                  : byte[0] < 0xf5 ? 4
+                                   : 0;
+    uint32_t character = byte[0];
+
+    if (size == 0 || size > length)
+        return 0;
+    if (size > 1)
+        character &= 0x7fU >> size;
+    for (size_t i = 1; i < size; i++) {
+        if ((byte[i] & 0xc0) != 0x80)
+            return 0;
+        character = character << 6 | (byte[i] & 0x3f);
+    }
+    if (character < least[size] || character > 0x10ffff || (character >= 0xd800 && character <= 0xdfff))
+        return 0;
+    *ret_character = character;
+    return size;
+}
+
+/* Characters that cannot be seen, look like a space or turn the text around them: sorted, first to last. */
+static const uint32_t unseen[][2] = {
+    {0x00, 0x1f},     {0x7f, 0xa0},        {0xad, 0xad},     {0x34f, 0x34f},   {0x61c, 0x61c},
+    {0x115f, 0x1160}, {0x1680, 0x1680},    {0x17b4, 0x17b5}, {0x180b, 0x180f}, {0x2000, 0x200f},
+    {0x2028, 0x202f}, {0x205f, 0x206f},    {0x2800, 0x2800}, {0x3000, 0x3000}, {0x3164, 0x3164},
+    {0xe000, 0xf8ff}, {0xfe00, 0xfe0f},    {0xfeff, 0xfeff}, {0xffa0, 0xffa0}, {0xfff0, 0xfffb},
+    {0xfffe, 0xffff}, {0xe0000, 0x10ffff},
+};
+
+static bool is_unseen(uint32_t character)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(unseen); i++)
+        if (character >= unseen[i][0] && character <= unseen[i][1])
+            return true;
+    return false;
+}
+
+/* One character of a quoted name as it may be shown. Return: the bytes of NAME that it stands for. */
+static size_t escape_one(const char *name, size_t length, char piece[static 16], bool *ret_plain)
+{
+    uint32_t character = 0;
+    size_t size = utf8_decode(name, length, &character);
+
+    *ret_plain = size == 1 &&
+                 strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=:,@%~", name[0]);
+    if (size == 0 || name[0] == '"' || name[0] == '\\' || (size == 1 && is_unseen(character))) {
+        snprintf(piece, 16, "\\x%02x", (unsigned char)name[0]);
+        return 1;
+    }
+    if (is_unseen(character) && character > 0xffff)
+        snprintf(piece, 16, "\\U%08x", (unsigned)character);
+    else if (is_unseen(character))
+        snprintf(piece, 16, "\\u%04x", (unsigned)character);
+    else
+        snprintf(piece, 16, "%.*s", (int)size, name);
+    return size;
+}
+
+const char *text_quote(char *buffer, size_t size, const char *name, size_t most)
+{
+    static const char more[] = "…";
+    const size_t around = sizeof(more) + 2; /* two quotes, the mark of a cut, NUL */
+    size_t length = name ? strlen(name) : 0, used = 0, at = 0;
+    bool plain = length > 0, cut = false;
+
+    if (size <= around) { /* no room for anything: say nothing rather than half of it */
+        if (size > 0)
+            buffer[0] = '\0';
+        return buffer;
+    }
+    if (most > size - around)
+        most = size - around;
+    while (at < length) {
+        char piece[16];
+        bool is_plain;
+        size_t taken = escape_one(name + at, length - at, piece, &is_plain), wide = strlen(piece);
+
+        plain = plain && is_plain;
+        if (used + wide > most) {
+            cut = true;
+            break;
+        }
+        memcpy(buffer + 1 + used, piece, wide);
+        used += wide;
+        at += taken;
+    }
+    if (plain && !cut) {
+        memmove(buffer, buffer + 1, used);
+        buffer[used] = '\0';
+        return buffer;
+    }
+    buffer[0] = '"';
+    snprintf(buffer + 1 + used, size - 1 - used, "%s\"", cut ? more : "");
+    return buffer;
+}
