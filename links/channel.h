@@ -40,33 +40,33 @@ enum channel_type {
  * The acts that attest-run knows: tries and read-backs. Each answers 0 when
  * the boundary let it through (or is absent), otherwise the errno with which
  * it was stopped. Operands: `fd` (an index into the descriptors of the
- * message, or a descriptor number on the command line), `a`, `b`, `name`.
+ * message; a descriptor's number on the command line), `a`, `b`, `name`.
+ * What each act does stands in acts.h.
  */
 enum act {
     ACT_NONE = 0,
-    ACT_OPEN,             /* open object fd (through /proc/self/fd) or, with fd -1, name; flags a */
-    ACT_OPEN_AT,          /* openat name below directory fd, flags a */
-    ACT_RENAME_SELF,      /* renameat name onto itself below directory fd */
-    ACT_TMPFILE,          /* O_TMPFILE below directory fd, for writing */
+    ACT_OPEN,             /* open object fd through /proc/self/fd, or `name` when fd is -1, with flags a */
+    ACT_OPEN_AT,          /* openat `name` below directory fd with flags a */
+    ACT_RENAME_SELF,      /* renameat `name` onto itself below directory fd */
+    ACT_TMPFILE,          /* an unnamed file below directory fd, for writing */
     ACT_TRUNCATE,         /* truncate object fd to a bytes */
-    ACT_EXECUTE,          /* execveat-check of object fd: access by X_OK does not count, see attest-run.c */
-    ACT_SOCKET,           /* socket(a, b & 0xffff, b >> 16), closed at once */
-    ACT_BIND,             /* bind the INET socket fd to 127.0.0.1 port 0 */
-    ACT_CONNECT_ABSTRACT, /* connect the UNIX socket fd to the abstract name `name` */
-    ACT_CONNECT_PATH,     /* connect the UNIX socket fd to object b (a second index) through /proc/self/fd */
+    ACT_SOCKET,           /* socket(a, b, 0), closed at once */
+    ACT_BIND,             /* bind the INET socket fd to 127.0.0.1, any port */
     ACT_SEND_UDP,         /* send the nonce on the UDP socket fd to 127.0.0.1 port a */
+    ACT_CONNECT_ABSTRACT, /* connect the UNIX socket fd to the abstract name `name` */
+    ACT_CONNECT_PATH,     /* connect the UNIX socket fd to the socket that descriptor b (as fd) is open on */
     ACT_SIGNAL,           /* kill(a, 0) */
-    ACT_READ_MEMORY,      /* process_vm_readv of CHANNEL_NONCE bytes at address b of process a */
-    ACT_PRLIMIT,          /* set RLIMIT_NOFILE of process a to what it is (name: two u64) */
+    ACT_READ_MEMORY,      /* read the nonce at address b of process a */
+    ACT_PRLIMIT,          /* set RLIMIT_NOFILE of process a to what it is (`name` holds two u64) */
     ACT_SHM_INFO,         /* shmctl(0, IPC_INFO) */
-    ACT_KEYRING,          /* keyctl(KEYCTL_GET_KEYRING_ID, session) */
-    ACT_SENTINEL,         /* the unused call; answers its errno */
-    ACT_NO_NEW_PRIVS,     /* read back; EPERM when set */
-    ACT_CAPABILITIES,     /* read back; EPERM when every set is empty */
+    ACT_KEYRING,          /* ask for the id of the session keyring */
+    ACT_SENTINEL,         /* the number that no kernel uses; answers its errno */
+    ACT_NO_NEW_PRIVS,     /* read back: EPERM when it is set */
+    ACT_CAPABILITIES,     /* read back: EPERM when no set holds any */
+    ACT_FILE_SIZE,        /* read back: EFBIG when RLIMIT_FSIZE is a, soft and hard */
     ACT_DESCRIPTOR,       /* is descriptor a open? EBADF when not */
-    ACT_DESCRIPTORS,      /* any descriptor above 2 but the channel and name's list? EBADF when none */
-    ACT_ENVIRONMENT,      /* is variable `name` set? ENOENT when not */
-    ACT_TERMINAL,         /* is 0, 1 or 2 a terminal, or is there a controlling one? ENXIO when not */
+    ACT_ENVIRONMENT,      /* read back: ENOENT when variable `name` is not set */
+    ACT_TERMINAL,         /* read back: ENXIO when neither 0, 1, 2 nor /dev/tty is a terminal */
     ACT_COUNT
 };
 

@@ -1,0 +1,160 @@
+/*
+ * plan.c - building a plan: words of the chain, claims, checks.
+ */
+#include "plan/plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int add_word(struct plan *plan, struct word word)
+{
+    struct word *words = realloc(plan->words, (plan->word_count + 1) * sizeof(*words));
+
+    if (!words)
+        return -ENOMEM;
+    plan->words = words;
+    plan->words[plan->word_count++] = word;
+    return 0;
+}
+
+int plan_word(struct plan *plan, const char *text)
+{
+    _cleanup_free_ char *copy = strdup(text);
+    int r;
+
+    if (!copy)
+        return -ENOMEM;
+    r = add_word(plan, (struct word){.kind = WORD_TEXT, .text = copy});
+    if (r == 0)
+        steal_pointer(&copy);
+    return r;
+}
+
+int plan_path(struct plan *plan, size_t path)
+{
+    return add_word(plan, (struct word){.kind = WORD_PATH, .path = path});
+}
+
+int plan_special(struct plan *plan, enum word_kind kind)
+{
+    return add_word(plan, (struct word){.kind = kind});
+}
+
+/**
+ * plan_raise() - raise a claim above `open`.
+ *
+ * A second mechanism joins the first; the stronger state stays, and with it its reason.
+ */
+void plan_raise(struct plan *plan, enum surface surface, enum surface_state state, enum mechanism mechanism,
+                const char *reason)
+{
+    struct claim *claim = &plan->claims[surface];
+
+    if (state == STATE_ABSENT || state > claim->state) {
+        claim->state = state;
+        claim->reason = reason;
+    }
+    if (mechanism != MECHANISM_NONE && claim->by_count < CLAIM_BY_MAX)
+        claim->by[claim->by_count++] = (struct claim_by){.mechanism = mechanism};
+}
+
+void plan_reason(struct plan *plan, enum surface surface, const char *reason)
+{
+    plan->claims[surface].reason = reason;
+}
+
+int plan_check(struct plan *plan, struct check check)
+{
+    struct check *checks;
+
+    if (plan->check_count == CHANNEL_CHECKS_MAX)
+        return -E2BIG;
+    checks = realloc(plan->checks, (plan->check_count + 1) * sizeof(*checks));
+    if (!checks)
+        return -ENOMEM;
+    plan->checks = checks;
+    plan->checks[plan->check_count++] = check;
+    return 0;
+}
+
+static bool limit_asked(const struct policy *policy, enum surface surface)
+{
+    switch (surface) {
+    case SURFACE_LIMIT_TIME:
+        return policy->limit_time_ms;
+    case SURFACE_LIMIT_MEMORY:
+        return policy->limit_memory;
+    case SURFACE_LIMIT_PROCESSES:
+        return policy->limit_processes;
+    case SURFACE_LIMIT_OUTPUT:
+        return policy->limit_output;
+    case SURFACE_LIMIT_FILE_SIZE:
+        return policy->limit_file_size;
+    case SURFACE_LIMIT_TMP_SIZE:
+        return policy->limit_tmp_size;
+    case SURFACE_LIMIT_CPU:
+        return policy->limit_cpu_ms;
+    default:
+        return false;
+    }
+}
+
+/**
+ * plan_claims() - does the policy claim this surface?
+ *
+ * The mode x option table of the contract. What was opened on purpose is not claimed.
+ */
+bool plan_claims(const struct resolved *resolved, enum surface surface)
+{
+    const struct policy *policy = resolved->policy;
+
+    if (resolved->open[surface])
+        return false;
+    if (resolved->required[surface])
+        return true;
+    if (resolved->mode == MODE_DANGER_FULL_ACCESS)
+        return false;
+    switch (surface_table[surface].claimed) {
+    case CLAIMED_BY_MODE:
+        return true;
+    case CLAIMED_BY_NETWORK_NONE:
+        return policy->network != NETWORK_HOST;
+    case CLAIMED_BY_LISTED:
+        return policy->network == NETWORK_LISTED;
+    case CLAIMED_BY_LIMIT:
+        return limit_asked(policy, surface);
+    case CLAIMED_BY_READABLE:
+        return policy->readable_listed;
+    case CLAIMED_NEVER:
+        break;
+    }
+    return false;
+}
+
+/* A word is a link when the chain stands at its start or behind a `--` before the command. */
+const char **plan_links(const struct plan *plan)
+{
+    const char **links = calloc(plan->word_count + 1, sizeof(*links));
+    bool start = true;
+    size_t count = 0;
+
+    for (size_t i = 0; links && i < plan->word_count; i++) {
+        const struct word *word = &plan->words[i];
+
+        if (start && word->kind == WORD_TEXT)
+            links[count++] = word->text;
+        start = word->kind == WORD_TEXT && strcmp(word->text, "--") == 0;
+    }
+    return links;
+}
+
+void plan_free(struct plan *plan)
+{
+    for (size_t i = 0; i < plan->word_count; i++)
+        free(plan->words[i].text);
+    free(plan->words);
+    free(plan->checks);
+    strings_free(&plan->warnings);
+    *plan = (struct plan){0};
+}
