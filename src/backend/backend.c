@@ -43,7 +43,8 @@ static int refuse_unknown(const char *name, struct error *error)
     return error_hint(error, "backends are auto, landlock and refuse");
 }
 
-/* A surface that was named and that nothing of this plan holds: refuse. What merely is implied may be partial. */
+/* A surface that was named and that nothing of this plan holds: refuse. What merely is implied may be
+ * partial. */
 static int refuse_unheld(const struct resolved *resolved, const struct plan *plan, struct error *error)
 {
     for (int s = 0; s < SURFACE_COUNT; s++) {
@@ -54,13 +55,15 @@ static int refuse_unheld(const struct resolved *resolved, const struct plan *pla
             continue;
         if (resolved->named[s] && claim->state == STATE_PARTIAL && s != SURFACE_FS_WRITE)
             continue;
-        if (!resolved->named[s] && !resolved->required[s] && !(resolved->require_full && plan_claims(resolved, s)))
+        if (!resolved->named[s] && !resolved->required[s] &&
+            !(resolved->require_full && plan_claims(resolved, s)))
             continue;
         error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, claim->reason ? claim->reason : "not-held",
                   "the backend %s cannot hold %s here (%s): %s", plan->backend, surface_table[s].name,
                   claim->reason ? claim->reason : "no mechanism", surface_table[s].what);
         error_surface(error, surface_table[s].name);
-        return error_hint(error, "leave the option out that asks for it, or say --open %s", surface_table[s].name);
+        return error_hint(error, "leave the option out that asks for it, or say --open %s",
+                          surface_table[s].name);
     }
     return 0;
 }
@@ -102,9 +105,9 @@ static int choose_automatic(const struct resolved *resolved, const struct host *
     return r;
 }
 
-int backend_choose(const struct resolved *resolved, const struct host *host, bool supervised, struct plan *plan,
-                   const struct backend **ret_backend, struct tried_backend *ret_tried, size_t *ret_tried_count,
-                   struct error *error)
+int backend_choose(const struct resolved *resolved, const struct host *host, bool supervised,
+                   struct plan *plan, const struct backend **ret_backend, struct tried_backend *ret_tried,
+                   size_t *ret_tried_count, struct error *error)
 {
     const char *name = resolved->policy->backend;
     const struct backend *backend;
@@ -120,7 +123,8 @@ int backend_choose(const struct resolved *resolved, const struct host *host, boo
         }
         backend = &backend_none;
     } else if (!name || strcmp(name, "auto") == 0) {
-        return choose_automatic(resolved, host, supervised, plan, ret_backend, ret_tried, ret_tried_count, error);
+        return choose_automatic(resolved, host, supervised, plan, ret_backend, ret_tried, ret_tried_count,
+                                error);
     } else if (strcmp(name, "none") == 0) {
         error_set(error, ERROR_USAGE, EINVAL, "none-needs-mode", "the backend none confines nothing");
         return error_hint(error, "an unconfined run is asked for with --mode danger-full-access");

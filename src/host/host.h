@@ -19,7 +19,9 @@ struct host {
     bool proc;    /* /proc is mounted and ours */
     uid_t uid;    /* the caller */
     gid_t gid;
-    int yama; /* ptrace_scope, -1: no Yama */
+    bool terminal; /* 0, 1, 2 or /dev/tty is a terminal */
+    bool regular;  /* 0, 1 or 2 is a regular file */
+    int yama;      /* ptrace_scope, -1: no Yama */
 };
 
 /* host_look() - the cheap facts a plan needs: a few system calls, no process. */

@@ -36,7 +36,10 @@ enum word_kind {
     WORD_KEEP,     /* as many `--keep N` as the chain needs; nothing when printed */
     WORD_CHANNEL,  /* number of the channel's descriptor; `CHANNEL` when printed */
     WORD_LIVENESS, /* number of the liveness pipe's descriptor */
+    WORD_STDERR,   /* number of the descriptor that is the command's stderr */
+    WORD_TMP,      /* the private temp directory */
     WORD_SENTINEL, /* the run's errno */
+    WORD_PASS,     /* as many `--pass N` as descriptors are passed on */
     WORD_CHECKS,   /* attest-run's own checks of an exec: `--refused …`; nothing when printed */
     WORD_COMMAND,  /* the command and its arguments */
 };
@@ -73,8 +76,8 @@ struct check {
     enum canary canary;
     size_t index; /* which edge, hidden path, secret */
     int64_t a, b;
-    int refused[4];      /* the errnos of this mechanism, 0-terminated */
-    bool named;          /* shows something that the user named: must be shown, or the run is refused */
+    int refused[4]; /* the errnos of this mechanism, 0-terminated */
+
     bool self_contained; /* can be decided without a supervisor: used by exec */
 };
 
@@ -87,7 +90,7 @@ struct plan {
     size_t check_count;
     bool supervised;  /* made for `run`, as against `exec` */
     bool guard;       /* the chain starts a guard */
-    bool no_loopback; /* network none without a namespace */
+    bool private_tmp; /* the run makes a temp directory, and TMPDIR names it */
     struct strings warnings;
 };
 
