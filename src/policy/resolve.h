@@ -115,6 +115,16 @@ int resolve_policy(const struct policy *policy, char *const *env, struct resolve
                    struct error *error);
 void resolved_free(struct resolved *resolved);
 
+/*
+ * resolve_workspace() - the workspace alone, for policy_narrow() before the whole policy is resolved.
+ * @ret_path: canonical, owned by the caller; NULL if the policy has none
+ * @ret_fd:   O_PATH, owned by the caller; -1 if the policy has none
+ *
+ * Return: 0, or a negative errno with @error set.
+ */
+int resolve_workspace(const struct policy *policy, char *const *env, char **ret_path, int *ret_fd,
+                      struct error *error);
+
 /* resolved_under_writable() - is @path (canonical) equal to or below a writable grant? */
 bool resolved_under_writable(const struct resolved *resolved, const char *path);
 

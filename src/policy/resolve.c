@@ -1,0 +1,164 @@
+/*
+ * resolve.c - a merged policy becomes descriptors, names and words: the order of the steps.
+ *
+ * Should:  be the last place that looks a name up.
+ * Mustn't: leave anything half done: on an error the result is empty.
+ */
+#include "policy/resolve_internal.h"
+
+#include <unistd.h>
+
+/* How wide each mode is. */
+static const int mode_width[] = {
+    [MODE_INVALID] = 0, [MODE_READ_ONLY] = 1, [MODE_WORKSPACE_WRITE] = 2, [MODE_DANGER_FULL_ACCESS] = 3};
+
+static int resolve_mode(struct resolving *resolving)
+{
+    const struct policy *policy = resolving->policy;
+    struct resolved *resolved = resolving->resolved;
+    enum layer layer = policy->origin[KEY_MODE].layer;
+
+    resolved->mode = policy->mode;
+    resolved->mode_from = layer == LAYER_BUILTIN ? "default" : layer == LAYER_OPTION ? "option" : "policy";
+    if (policy->approved_mode != MODE_INVALID) {
+        if (mode_width[policy->approved_mode] <= mode_width[policy->mode]) {
+            error_set(resolving->error, ERROR_POLICY_INVALID, 0, "not-wider",
+                      "--approved-mode %s is not wider than the mode in force, %s",
+                      mode_name(policy->approved_mode), mode_name(policy->mode));
+            return error_hint(resolving->error, "leave it out: nothing has to be approved");
+        }
+        resolved->mode = policy->approved_mode;
+        resolved->mode_from = "approved";
+    }
+    if (resolved->mode == MODE_INVALID)
+        return error_set(resolving->error, ERROR_INTERNAL, 0, "no-mode", "the policy has no mode");
+    if (resolved->mode == MODE_WORKSPACE_WRITE && !policy->workspace && policy->list[LIST_WRITE].count == 0) {
+        error_set(resolving->error, ERROR_POLICY_INVALID, 0, "no-workspace",
+                  "the mode workspace-write needs something to write: there is no workspace");
+        return error_hint(resolving->error, "add -w DIR (`-w .` for the current directory, `-w @git` for the "
+                                            "repository)");
+    }
+    return 0;
+}
+
+/* Everything that only a confined run needs. */
+static int resolve_confined(struct resolving *resolving)
+{
+    int r = resolve_grants(resolving);
+
+    if (r == 0)
+        r = resolving_check_links(resolving);
+    if (r == 0)
+        r = merge_grants(resolving);
+    if (r == 0)
+        r = resolve_cwd(resolving);
+    if (r == 0)
+        r = resolving_check_links(resolving); /* the start directory */
+    return r;
+}
+
+static int resolve_steps(struct resolving *resolving)
+{
+    int r = resolving_start(resolving);
+
+    if (r == 0)
+        r = resolve_mode(resolving);
+    if (r == 0)
+        r = resolve_workspace_grant(resolving);
+    if (r == 0)
+        r = resolve_env(resolving);
+    if (r == 0)
+        r = resolving->resolved->mode == MODE_DANGER_FULL_ACCESS ? resolve_cwd(resolving)
+                                                                 : resolve_confined(resolving);
+    if (r == 0)
+        r = resolve_surfaces(resolving);
+    if (r == 0)
+        r = resolve_pass_fds(resolving);
+    return r;
+}
+
+int resolve_policy(const struct policy *policy, char *const *env, struct resolved *resolved,
+                   struct error *error)
+{
+    struct resolving resolving = {.policy = policy, .env = env, .resolved = resolved, .error = error};
+    int r;
+
+    *resolved = (struct resolved){.policy = policy, .workspace_fd = -1, .cwd_fd = -1};
+    r = resolve_steps(&resolving);
+    resolving_end(&resolving);
+    if (r < 0)
+        resolved_free(resolved);
+    return r;
+}
+
+int resolve_workspace(const struct policy *policy, char *const *env, char **ret_path, int *ret_fd,
+                      struct error *error)
+{
+    struct resolved resolved = {.policy = policy, .workspace_fd = -1, .cwd_fd = -1};
+    struct resolving resolving = {.policy = policy, .env = env, .resolved = &resolved, .error = error};
+    _cleanup_opened_ struct opened workspace = {.fd = -1};
+    int r = resolving_start(&resolving);
+
+    if (r == 0)
+        r = open_workspace(&resolving, &workspace);
+    *ret_fd = r == 0 ? steal_fd(&workspace.fd) : -1;
+    *ret_path = r == 0 ? steal_pointer(&workspace.path) : NULL;
+    resolving_end(&resolving);
+    resolved_free(&resolved);
+    return r;
+}
+
+bool resolved_under_writable(const struct resolved *resolved, const char *path)
+{
+    for (size_t i = 0; i < resolved->path_count; i++)
+        if (resolved->paths[i].grant == GRANT_WRITE && path_contains(resolved->paths[i].path, path))
+            return true;
+    return false;
+}
+
+static void free_paths(struct resolved *resolved)
+{
+    for (size_t i = 0; i < resolved->path_count; i++) {
+        fd_close(resolved->paths[i].fd);
+        free(resolved->paths[i].path);
+    }
+    free(resolved->paths);
+    for (size_t i = 0; i < resolved->level_count; i++)
+        strings_free(&resolved->levels[i].except);
+    free(resolved->levels);
+    for (size_t i = 0; i < resolved->hidden_count; i++) {
+        free(resolved->hidden[i].path);
+        free(resolved->hidden[i].name);
+        fd_close(resolved->hidden[i].parent_fd);
+    }
+    free(resolved->hidden);
+    for (size_t i = 0; i < resolved->edge_count; i++) {
+        fd_close(resolved->edges[i].parent_fd);
+        free(resolved->edges[i].parent);
+        free(resolved->edges[i].name);
+    }
+    free(resolved->edges);
+}
+
+void resolved_free(struct resolved *resolved)
+{
+    free_paths(resolved);
+    for (size_t i = 0; i < resolved->skipped_count; i++) {
+        free(resolved->skipped[i].what);
+        free(resolved->skipped[i].why);
+    }
+    free(resolved->skipped);
+    fd_close(resolved->workspace_fd);
+    fd_close(resolved->cwd_fd);
+    free(resolved->workspace);
+    free(resolved->cwd);
+    free(resolved->home);
+    strings_free(&resolved->env);
+    strings_free(&resolved->env_unset);
+    strings_free(&resolved->env_secrets);
+    strings_free(&resolved->protected_paths);
+    strings_free(&resolved->ephemeral);
+    strings_free(&resolved->warnings);
+    free(resolved->pass_fds);
+    *resolved = (struct resolved){.workspace_fd = -1, .cwd_fd = -1};
+}

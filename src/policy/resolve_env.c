@@ -1,0 +1,169 @@
+/*
+ * resolve_env.c - the command's environment, built from the caller's.
+ *
+ * Should:  take away what looks like a secret, by name, and say which names.
+ * Mustn't: keep anything of a variable that was taken away, or let a variable
+ *          of the caller widen what the policy grants.
+ */
+#include "policy/resolve_internal.h"
+
+/* What is left of the caller's environment with --clean-env; LC_* as well. */
+static const char *const clean_names[] = {"PATH", "HOME", "USER",      "LOGNAME",  "SHELL",
+                                          "LANG", "TERM", "COLORTERM", "NO_COLOR", "TZ"};
+
+/* Names that are never handed down: a way out of the machine, or of no use to another user. */
+static const char always_unset[] = "WSL_INTEROP";
+static const char *const user_names[] = {"HOME", "USER", "LOGNAME", "SHELL", "MAIL", "XDG_RUNTIME_DIR"};
+
+static bool is_name(const char *text, size_t length, const char *name)
+{
+    return strlen(name) == length && memcmp(text, name, length) == 0;
+}
+
+static bool is_clean_name(const char *text, size_t length)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(clean_names); i++)
+        if (is_name(text, length, clean_names[i]))
+            return true;
+    return length > 3 && memcmp(text, "LC_", 3) == 0;
+}
+
+static bool is_user_name(const char *text, size_t length)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(user_names); i++)
+        if (is_name(text, length, user_names[i]))
+            return true;
+    return false;
+}
+
+/* Does the list name the variable? A value of the form NAME=VALUE counts by its name. */
+static bool is_listed(const struct entries *entries, const char *text, size_t length)
+{
+    for (size_t i = 0; i < entries->count; i++) {
+        const char *value = entries->items[i].value;
+
+        if (entry_in_force(entries, i) && strcspn(value, "=") == length && memcmp(value, text, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Is @secrets taken away? In danger-full-access only if somebody asked for it by name. */
+static bool takes_secrets(const struct resolving *resolving)
+{
+    const struct entries *entries = &resolving->policy->list[LIST_ENV_UNSET];
+    bool danger = resolving->resolved->mode == MODE_DANGER_FULL_ACCESS;
+
+    for (size_t i = 0; i < entries->count; i++)
+        if (strcmp(entries->items[i].value, "@secrets") == 0 && entry_in_force(entries, i) &&
+            (!danger || origin_named(entries->items[i].origin)))
+            return true;
+    return false;
+}
+
+enum fate { FATE_UNSET = 0, FATE_SECRET, FATE_REPLACED, FATE_KEPT };
+
+static enum fate decide(const struct resolving *resolving, const char *text, size_t length, const char *name,
+                        bool secrets)
+{
+    const struct policy *policy = resolving->policy;
+
+    if (is_listed(&policy->list[LIST_ENV_SET], text, length))
+        return FATE_REPLACED;
+    if (strcmp(name, always_unset) == 0 && resolving->resolved->mode != MODE_DANGER_FULL_ACCESS)
+        return FATE_UNSET;
+    if (is_listed(&policy->list[LIST_ENV_UNSET], text, length))
+        return FATE_UNSET;
+    if (is_listed(&policy->list[LIST_ENV_PASS], text, length))
+        return FATE_KEPT;
+    if (secrets && secret_name(name))
+        return FATE_SECRET;
+    if (policy->env_clean && !is_clean_name(text, length))
+        return FATE_REPLACED; /* not worth a word: everything was asked to go */
+    if (resolving->resolved->switch_user && is_user_name(text, length))
+        return FATE_REPLACED;
+    return FATE_KEPT;
+}
+
+static int take_variable(struct resolving *resolving, const char *variable, bool secrets)
+{
+    struct resolved *resolved = resolving->resolved;
+    size_t length = strcspn(variable, "=");
+    _cleanup_free_ char *name = strndup(variable, length);
+    enum fate fate;
+    int r = 0;
+
+    if (!name)
+        return -ENOMEM;
+    if (length == 0 || variable[length] != '=')
+        return 0; /* no variable at all: no program could ask for it by name */
+    fate = decide(resolving, variable, length, name, secrets);
+    if (fate == FATE_KEPT)
+        return strings_add(&resolved->env, variable);
+    if (fate == FATE_REPLACED)
+        return 0;
+    if (!strings_have(&resolved->env_unset, name))
+        r = strings_add(&resolved->env_unset, name);
+    if (r == 0 && fate == FATE_SECRET && !strings_have(&resolved->env_secrets, name))
+        r = strings_add(&resolved->env_secrets, name);
+    return r;
+}
+
+/* HOME, USER, LOGNAME and SHELL of the user that the command runs as, unless they are set by name. */
+static int add_user(struct resolving *resolving)
+{
+    struct strings *env = &resolving->resolved->env;
+    const struct entries *set = &resolving->policy->list[LIST_ENV_SET];
+    struct account account;
+    bool known = account_find(resolving, resolving->resolved->uid, &account);
+    int r = 0;
+
+    if (!is_listed(set, "HOME", 4)) /* a uid without an entry has none; `/` is what programs take then */
+        r = strings_addf(env, "HOME=%.*s", known ? (int)account.home_length : 1, known ? account.home : "/");
+    if (r == 0 && known && !is_listed(set, "USER", 4))
+        r = strings_addf(env, "USER=%.*s", (int)account.name_length, account.name);
+    if (r == 0 && known && !is_listed(set, "LOGNAME", 7))
+        r = strings_addf(env, "LOGNAME=%.*s", (int)account.name_length, account.name);
+    if (r == 0 && known && account.shell_length > 0 && !is_listed(set, "SHELL", 5))
+        r = strings_addf(env, "SHELL=%.*s", (int)account.shell_length, account.shell);
+    return r;
+}
+
+/* NAME=VALUE of the policy; the last one of a name counts. */
+static int add_set(struct resolving *resolving)
+{
+    const struct entries *entries = &resolving->policy->list[LIST_ENV_SET];
+
+    for (size_t i = 0; i < entries->count; i++) {
+        const char *value = entries->items[i].value;
+        size_t length = strcspn(value, "=");
+        struct entries later = {entries->items + i + 1, entries->count - i - 1};
+
+        if (!entry_in_force(entries, i) || is_listed(&later, value, length))
+            continue;
+        if (length == 0 || value[length] != '=') {
+            struct asked asked = asked_entry(&entries->items[i], LIST_ENV_SET);
+
+            error_set(resolving->error, ERROR_POLICY_INVALID, 0, "environment-invalid",
+                      "%s %s: not of the form NAME=VALUE", asked.by, QUOTE(value));
+            return error_hint(resolving->error, "write --env NAME=VALUE");
+        }
+        if (strings_add(&resolving->resolved->env, value) < 0)
+            return error_no_memory(resolving->error);
+    }
+    return 0;
+}
+
+int resolve_env(struct resolving *resolving)
+{
+    bool secrets = takes_secrets(resolving);
+    int r = 0;
+
+    for (char *const *variable = resolving->env; variable && *variable && r == 0; variable++)
+        r = take_variable(resolving, *variable, secrets);
+    if (r == 0 && resolving->resolved->switch_user)
+        r = add_user(resolving);
+    if (r < 0)
+        return error_no_memory(resolving->error);
+    return add_set(resolving);
+}

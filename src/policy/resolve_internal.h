@@ -1,0 +1,162 @@
+/*
+ * resolve_internal.h - what the files of resolve share, and nobody else.
+ */
+#ifndef CONFINE_POLICY_RESOLVE_INTERNAL_H
+#define CONFINE_POLICY_RESOLVE_INTERNAL_H
+
+#include "policy/resolve.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An object just opened by name. */
+struct opened {
+    int fd;               /* O_PATH|O_CLOEXEC; -1: nothing */
+    char *path;           /* canonical */
+    struct stat st;       /* of the opened object */
+    struct strings links; /* canonical names of the symbolic links that led here */
+};
+
+/* What stands on the left of a message: where a path was asked for. */
+struct asked {
+    char by[420]; /* `--write`, `/etc/confine/policy.json:12: write` */
+    const char *value;
+    bool optional;
+    bool named;
+};
+
+/* One line of /etc/passwd; the texts point into the file's text and are not terminated. */
+struct account {
+    uid_t uid;
+    gid_t gid;
+    const char *name, *home, *shell;
+    size_t name_length, home_length, shell_length;
+};
+
+/* A way through links, looked at again when all writable grants are known. */
+struct led {
+    char *link; /* canonical name of the link */
+    char *what; /* for the message: who asked, and for what */
+};
+
+struct resolving {
+    const struct policy *policy;
+    char *const *env;
+    struct resolved *resolved;
+    struct error *error;
+
+    uid_t caller;
+    char *passwd;              /* text of /etc/passwd, empty if there is none */
+    char *cwd;                 /* the caller's, canonical; NULL: it has none */
+    char *env_home;            /* canonical directory of the caller's $HOME; NULL: none */
+    char *command_home;        /* of the command's user, from the password database; NULL: no entry */
+    char *program;             /* canonical name of the running confine; NULL: not known */
+    char *links_dir;           /* where its links are; NULL: not known */
+    struct strings read_named; /* canonical paths of named --read entries: shown although hidden */
+
+    struct led *led;
+    size_t led_count;
+};
+
+/* array_more() - room for one more item behind @count in the growing array at @array. */
+static inline bool array_more(void *array, size_t count, size_t size)
+{
+    void *items, *larger;
+
+    if (count & (count - 1)) /* grows at 0, 1, 2, 4, 8, … */
+        return true;
+    memcpy(&items, array, sizeof(items));
+    larger = realloc(items, (count ? 2 * count : 1) * size);
+    if (!larger)
+        return false;
+    memcpy(array, &larger, sizeof(larger));
+    return true;
+}
+
+/* --- resolve_paths.c --- */
+
+/* path_contains() - is the canonical @path equal to or below the canonical @above? */
+bool path_contains(const char *above, const char *path);
+
+/* path_parent() - the directory of a canonical path and the name in it. Return: 0, -ENOMEM, or -EINVAL for
+ * `/`. */
+int path_parent(const char *path, char **ret_parent, const char **ret_name);
+
+/*
+ * path_open() - open what an absolute name leads to, once.
+ *
+ * Follows links, by descriptor and one at a time, and remembers each. The name is canonical at the moment of
+ * opening and was opened again by that name without following anything: it is the same object.
+ *
+ * Return: 0 with @opened filled, or -errno (-ESTALE: it changed while it was looked at).
+ */
+int path_open(const char *absolute, struct opened *opened);
+void opened_free(struct opened *opened);
+#define _cleanup_opened_ __attribute__((cleanup(opened_free)))
+
+/* resolving_absolute() - `~`, `~/…` and relative names made absolute. Return: 0 or a negative errno with the
+ * error set. */
+int resolving_absolute(struct resolving *resolving, const struct asked *asked, const char *base, char **ret);
+
+/* resolving_expand() - an item of a set: `~` becomes every home that counts, `$NAME` every absolute path of
+ * that variable. Return: 0 or -ENOMEM with the error set. */
+int resolving_expand(struct resolving *resolving, const char *item, struct strings *names);
+
+/*
+ * resolving_open() - open one asked path.
+ * Return: 0, 1 when it is missing and optional (noted in skipped), or a negative errno with the error set.
+ */
+int resolving_open(struct resolving *resolving, const struct asked *asked, const char *base,
+                   struct opened *opened);
+
+/* resolving_add() - take an opened object over as a grant. @ret_index may be NULL. Return: 0 or -ENOMEM. */
+int resolving_add(struct resolving *resolving, struct opened *opened, enum grant grant, bool named,
+                  bool implied, size_t *ret_index);
+
+/* resolving_skip() - note that something optional was left out. Return: 0 or -ENOMEM with the error set. */
+int resolving_skip(struct resolving *resolving, const struct asked *asked, const char *why);
+
+/* resolving_check_links() - no path was found through a link that the command may replace. */
+int resolving_check_links(struct resolving *resolving);
+
+/* asked_entry(), asked_key() - who asks. */
+struct asked asked_entry(const struct entry *entry, enum list list);
+struct asked asked_key(const struct policy *policy, enum key key, const char *value);
+
+/* --- resolve_user.c --- */
+int resolving_start(struct resolving *resolving);
+void resolving_end(struct resolving *resolving);
+bool account_find(const struct resolving *resolving, uid_t uid, struct account *account);
+const char *env_value(char *const *env, const char *name);
+int resolve_user(struct resolving *resolving, const struct opened *workspace);
+
+/* --- resolve_grants.c --- */
+int open_workspace(struct resolving *resolving, struct opened *workspace);
+int resolve_workspace_grant(struct resolving *resolving);
+int resolve_grants(struct resolving *resolving);
+int merge_grants(struct resolving *resolving);
+int resolve_cwd(struct resolving *resolving);
+
+/* --- resolve_wide.c --- */
+int refuse_wide(struct resolving *resolving, const struct asked *asked, const char *path);
+int refuse_socket(struct resolving *resolving, const struct asked *asked, const struct opened *opened);
+int refuse_device(struct resolving *resolving, const struct asked *asked, const struct opened *opened);
+
+/* --- resolve_env.c --- */
+int resolve_env(struct resolving *resolving);
+
+/* --- resolve_caches.c --- */
+int resolve_caches(struct resolving *resolving);
+
+/* --- resolve_hide.c --- */
+int resolve_hidden(struct resolving *resolving);
+
+/* --- resolve_edges.c --- */
+int resolve_edges(struct resolving *resolving);
+
+/* --- resolve_surfaces.c --- */
+int resolve_surfaces(struct resolving *resolving);
+int resolve_pass_fds(struct resolving *resolving);
+
+#endif

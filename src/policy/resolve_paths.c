@@ -1,0 +1,519 @@
+/*
+ * resolve_paths.c - from a name to a descriptor, once.
+ *
+ * A name without links is opened by one openat2 that refuses links: what it
+ * opens is what the name means. Anything else is walked here, one component at
+ * a time and by descriptor, which also works where openat2 is refused (inside
+ * another confinement).
+ *
+ * Should:  know every link that led to an object, so that one which the command
+ *          itself may replace is refused.
+ * Mustn't: look a name up a second time and trust the answer: the second look
+ *          only ever compares.
+ */
+#include "policy/resolve_internal.h"
+
+#include "links/kernel_abi.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define LINKS_MAX 40 /* as the kernel has it */
+
+bool path_contains(const char *above, const char *path)
+{
+    size_t length = strlen(above);
+
+    if (length == 1)
+        return true; /* "/" */
+    return strncmp(above, path, length) == 0 && (path[length] == '/' || path[length] == '\0');
+}
+
+int path_parent(const char *path, char **ret_parent, const char **ret_name)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (!slash || !slash[1])
+        return -EINVAL;
+    *ret_parent = strndup(path, slash == path ? 1 : (size_t)(slash - path));
+    *ret_name = slash + 1;
+    return *ret_parent ? 0 : -ENOMEM;
+}
+
+void opened_free(struct opened *opened)
+{
+    opened->fd = fd_close(opened->fd);
+    free(opened->path);
+    opened->path = NULL;
+    strings_free(&opened->links);
+}
+
+/* Descriptors are one per path: the soft limit is raised when it is in the way, never lowered again. */
+static bool raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max)
+        return false;
+    limit.rlim_cur = limit.rlim_max;
+    return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+static int open_at(int at, const char *name, int flags)
+{
+    for (bool raised = false;; raised = true) {
+        int fd = openat(at, name, O_PATH | O_CLOEXEC | flags);
+
+        if (fd >= 0)
+            return fd;
+        if (errno != EMFILE || raised || !raise_descriptor_limit())
+            return -errno;
+    }
+}
+
+/* The whole name in one call, refusing every link. Return: the descriptor or -errno. */
+static int open_plain(const char *path)
+{
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
+
+    for (bool raised = false;; raised = true) {
+        long fd = kernel_call(SYS_openat2, AT_FDCWD, KERNEL_PTR(path), KERNEL_PTR(&how), sizeof(how), 0, 0);
+
+        if (fd != -EMFILE || raised || !raise_descriptor_limit())
+            return (int)fd;
+    }
+}
+
+/* Takes `//`, `/./` and a final `/` out of an absolute name. @ret_plain: no `..` is in it. */
+static char *clean_path(const char *absolute, bool *ret_plain)
+{
+    char *clean = malloc(strlen(absolute) + 2), *to = clean;
+
+    *ret_plain = true;
+    if (!clean)
+        return NULL;
+    for (const char *at = absolute; *at;) {
+        size_t length;
+
+        at += strspn(at, "/");
+        length = strcspn(at, "/");
+        if (length == 0)
+            break;
+        if (!(length == 1 && at[0] == '.')) {
+            if (length == 2 && at[0] == '.' && at[1] == '.')
+                *ret_plain = false;
+            *to++ = '/';
+            memcpy(to, at, length);
+            to += length;
+        }
+        at += length;
+    }
+    if (to == clean)
+        *to++ = '/';
+    *to = '\0';
+    return clean;
+}
+
+/* A walk in progress. */
+struct walk {
+    int fd;       /* where it stands */
+    char *path;   /* canonical name of that, "" for the root */
+    char *rest;   /* what is still to go */
+    size_t links; /* followed so far */
+    bool follow;
+};
+
+static int walk_root(struct walk *walk)
+{
+    int fd = open_at(AT_FDCWD, "/", O_DIRECTORY);
+
+    if (fd < 0)
+        return fd;
+    fd_close(walk->fd);
+    walk->fd = fd;
+    walk->path[0] = '\0';
+    return 0;
+}
+
+static int walk_up(struct walk *walk)
+{
+    int fd = open_at(walk->fd, "..", O_DIRECTORY | O_NOFOLLOW);
+    char *slash = strrchr(walk->path, '/');
+
+    if (fd < 0)
+        return fd;
+    fd_close(walk->fd);
+    walk->fd = fd;
+    if (slash)
+        *slash = '\0';
+    return 0;
+}
+
+/* The link behind LINK_FD is NAME where the walk stands: its text goes in front of the rest. */
+static int walk_link(struct walk *walk, int link_fd, const char *name, struct strings *links)
+{
+    char target[PATH_MAX], *rest;
+    ssize_t length;
+
+    if (!walk->follow || ++walk->links > LINKS_MAX)
+        return -ELOOP;
+    length = readlinkat(link_fd, "", target, sizeof(target) - 1);
+    if (length < 0)
+        return -errno;
+    if (length == 0 || (size_t)length >= sizeof(target) - 1)
+        return -ENOENT;
+    target[length] = '\0';
+    if (links && strings_addf(links, "%s/%s", walk->path, name) < 0)
+        return -ENOMEM;
+    if (asprintf(&rest, "%s/%s", target, walk->rest) < 0)
+        return -ENOMEM;
+    free(walk->rest);
+    walk->rest = rest;
+    return target[0] == '/' ? walk_root(walk) : 0;
+}
+
+/* One component. Takes it off the rest. */
+static int walk_step(struct walk *walk, struct strings *links)
+{
+    _cleanup_free_ char *name = NULL;
+    _cleanup_fd_ int fd = -1;
+    size_t skip = strspn(walk->rest, "/"), length = strcspn(walk->rest + skip, "/");
+    struct stat st;
+    char *longer;
+
+    name = strndup(walk->rest + skip, length);
+    if (!name)
+        return -ENOMEM;
+    memmove(walk->rest, walk->rest + skip + length, strlen(walk->rest + skip + length) + 1);
+    if (length == 0 || strcmp(name, ".") == 0)
+        return 0;
+    if (strcmp(name, "..") == 0)
+        return walk_up(walk);
+    fd = open_at(walk->fd, name, O_NOFOLLOW);
+    if (fd < 0)
+        return fd;
+    if (fstat(fd, &st) != 0)
+        return -errno;
+    if (S_ISLNK(st.st_mode))
+        return walk_link(walk, fd, name, links);
+    if (asprintf(&longer, "%s/%s", walk->path, name) < 0)
+        return -ENOMEM;
+    free(walk->path);
+    walk->path = longer;
+    fd_close(walk->fd);
+    walk->fd = steal_fd(&fd);
+    return 0;
+}
+
+/* Return: the descriptor or -errno. @links and @ret_path may be NULL. */
+static int walk_path(const char *absolute, bool follow, struct strings *links, char **ret_path)
+{
+    struct walk walk = {.fd = -1, .path = strdup(""), .rest = strdup(absolute), .follow = follow};
+    int r = walk.path && walk.rest ? walk_root(&walk) : -ENOMEM;
+
+    while (r == 0 && walk.rest[strspn(walk.rest, "/")])
+        r = walk_step(&walk, links);
+    if (r == 0 && ret_path) {
+        *ret_path = *walk.path ? steal_pointer(&walk.path) : strdup("/");
+        r = *ret_path ? 0 : -ENOMEM;
+    }
+    free(walk.path);
+    free(walk.rest);
+    if (r < 0)
+        fd_close(walk.fd);
+    return r < 0 ? r : walk.fd;
+}
+
+/* Does PATH, opened without following anything, lead to the object of ST? */
+static int compare_again(const char *path, const struct stat *st)
+{
+    _cleanup_fd_ int fd = open_plain(path);
+    struct stat again;
+
+    if (fd == -ENOSYS || fd == -EPERM || fd == -ENAMETOOLONG)
+        fd = walk_path(path, false, NULL, NULL);
+    if (fd < 0)
+        return fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM ? fd : -ESTALE;
+    if (fstat(fd, &again) != 0)
+        return -errno;
+    return again.st_dev == st->st_dev && again.st_ino == st->st_ino ? 0 : -ESTALE;
+}
+
+int path_open(const char *absolute, struct opened *opened)
+{
+    bool plain;
+    int r = 0;
+
+    *opened = (struct opened){.fd = -1, .path = clean_path(absolute, &plain)};
+    if (!opened->path)
+        return -ENOMEM;
+    opened->fd = plain ? open_plain(opened->path) : -ELOOP;
+    if (opened->fd < 0) {
+        r = opened->fd;
+        if (r == -ELOOP || r == -ENOSYS || r == -EPERM || r == -ENAMETOOLONG) {
+            free(opened->path);
+            opened->path = NULL;
+            r = opened->fd = walk_path(absolute, true, &opened->links, &opened->path);
+            plain = false;
+        }
+    }
+    if (r >= 0 && fstat(opened->fd, &opened->st) != 0)
+        r = -errno;
+    if (r >= 0 && !plain)
+        r = compare_again(opened->path, &opened->st);
+    if (r < 0) {
+        if (opened->fd < 0)
+            opened->fd = -1;
+        opened_free(opened);
+        return r;
+    }
+    return 0;
+}
+
+int resolving_absolute(struct resolving *resolving, const struct asked *asked, const char *base, char **ret)
+{
+    const char *value = asked->value;
+    int length;
+
+    *ret = NULL;
+    if (value[0] == '/') {
+        *ret = strdup(value);
+        return *ret ? 0 : error_no_memory(resolving->error);
+    }
+    if (value[0] == '~' && (value[1] == '/' || value[1] == '\0')) {
+        if (!resolving->resolved->home) {
+            error_set(resolving->error, ERROR_POLICY_INVALID, 0, "no-home",
+                      "%s %s: user %u has no home: the password database has no entry", asked->by,
+                      QUOTE(value), (unsigned)resolving->caller);
+            return error_hint(resolving->error, "write the absolute path");
+        }
+        length = asprintf(ret, "%s%s", resolving->resolved->home, value + 1);
+        return length < 0 ? error_no_memory(resolving->error) : 0;
+    }
+    if (value[0] == '\0') {
+        error_set(resolving->error, ERROR_POLICY_INVALID, 0, "path-empty", "%s: the path is empty",
+                  asked->by);
+        return error_hint(resolving->error, "write `.` for the current directory");
+    }
+    if (!base)
+        base = resolving->cwd;
+    if (!base) {
+        error_set(resolving->error, ERROR_POLICY_INVALID, ENOENT, "cwd-missing",
+                  "%s %s: the current directory does not exist any more", asked->by, QUOTE(value));
+        return error_hint(resolving->error, "change to another directory first");
+    }
+    length = asprintf(ret, "%s/%s", base, value);
+    return length < 0 ? error_no_memory(resolving->error) : 0;
+}
+
+/* The homes that `~` of a set stands for: the environment may only add. */
+static int expand_home(struct resolving *resolving, const char *rest, struct strings *names)
+{
+    const char *homes[] = {resolving->resolved->home, env_value(resolving->env, "HOME"), resolving->env_home,
+                           resolving->command_home};
+
+    for (size_t i = 0; i < ARRAY_SIZE(homes); i++) {
+        bool seen = !homes[i] || homes[i][0] != '/';
+
+        for (size_t j = 0; j < i && !seen; j++)
+            seen = homes[j] && strcmp(homes[i], homes[j]) == 0;
+        if (!seen && strings_addf(names, "%s%s", homes[i], rest) < 0)
+            return error_no_memory(resolving->error);
+    }
+    return 0;
+}
+
+/* `$NAME/rest`: a variable may hold several paths, separated by colons. */
+static int expand_variable(struct resolving *resolving, const char *item, struct strings *names)
+{
+    size_t length = strcspn(item + 1, "/");
+    _cleanup_free_ char *name = strndup(item + 1, length);
+    const char *value, *rest = item + 1 + length;
+
+    if (!name)
+        return error_no_memory(resolving->error);
+    value = env_value(resolving->env, name);
+    while (value && *value) {
+        size_t part = strcspn(value, ":");
+
+        if (value[0] == '/' && strings_addf(names, "%.*s%s", (int)part, value, rest) < 0)
+            return error_no_memory(resolving->error);
+        value += part;
+        value += *value == ':';
+    }
+    return 0;
+}
+
+int resolving_expand(struct resolving *resolving, const char *item, struct strings *names)
+{
+    if (item[0] == '~')
+        return expand_home(resolving, item + 1, names);
+    if (item[0] == '$')
+        return expand_variable(resolving, item, names);
+    return strings_add(names, item) < 0 ? error_no_memory(resolving->error) : 0;
+}
+
+int resolving_skip(struct resolving *resolving, const struct asked *asked, const char *why)
+{
+    struct resolved *resolved = resolving->resolved;
+    struct skipped skipped = {.why = strdup(why)};
+
+    if (asprintf(&skipped.what, "%s %s", asked->by, asked->value) < 0)
+        skipped.what = NULL;
+    if (!skipped.what || !skipped.why ||
+        !array_more(&resolved->skipped, resolved->skipped_count, sizeof(skipped))) {
+        free(skipped.what);
+        free(skipped.why);
+        return error_no_memory(resolving->error);
+    }
+    resolved->skipped[resolved->skipped_count++] = skipped;
+    return 0;
+}
+
+struct path_failure {
+    int errnum;
+    enum error_code code;
+    const char *reason, *why, *hint;
+};
+
+static const struct path_failure path_failures[] = {
+    {ENOENT, ERROR_POLICY_INVALID, "path-missing", "it does not exist",
+     "create it first, or mark it as optional with a `?` at the end"},
+    {ENOTDIR, ERROR_POLICY_INVALID, "path-missing", "a component of it is not a directory",
+     "correct the path, or mark it as optional with a `?` at the end"},
+    {EACCES, ERROR_POLICY_INVALID, "path-unreachable", "a directory above it may not be entered",
+     "run as a user who may, or leave it out"},
+    {ELOOP, ERROR_POLICY_INVALID, "link-loop", "too many symbolic links", "name the object itself"},
+    {ESTALE, ERROR_POLICY_INVALID, "path-changed", "it changed while it was looked at",
+     "somebody is changing this path: end that first"},
+    {EMFILE, ERROR_SANDBOX_UNAVAILABLE, "too-many-files", "the limit on open files is reached",
+     "raise it (ulimit -n), or name fewer paths"},
+    {ENFILE, ERROR_SANDBOX_UNAVAILABLE, "too-many-files", "the machine has no free file entry", NULL},
+    {ENOMEM, ERROR_SANDBOX_UNAVAILABLE, "no-memory", "out of memory", NULL},
+    {0, ERROR_POLICY_INVALID, "path-unreachable", NULL, NULL},
+};
+
+static int fail_open(struct resolving *resolving, const struct asked *asked, int errnum)
+{
+    const struct path_failure *row = path_failures;
+
+    while (row->errnum && row->errnum != errnum)
+        row++;
+    error_set(resolving->error, row->code, errnum, row->reason, "%s %s: %s", asked->by, QUOTE(asked->value),
+              row->why ? row->why : strerror(errnum));
+    return row->hint ? error_hint(resolving->error, "%s", row->hint) : -errnum;
+}
+
+/* Keeps the links of OPENED for resolving_check_links(). */
+static int note_links(struct resolving *resolving, const struct asked *asked, const struct opened *opened)
+{
+    for (size_t i = 0; i < opened->links.count; i++) {
+        struct led led = {.link = strdup(opened->links.items[i])};
+
+        if (asprintf(&led.what, "%s %s", asked->by, QUOTE(asked->value)) < 0)
+            led.what = NULL;
+        if (!led.link || !led.what || !array_more(&resolving->led, resolving->led_count, sizeof(led))) {
+            free(led.link);
+            free(led.what);
+            return error_no_memory(resolving->error);
+        }
+        resolving->led[resolving->led_count++] = led;
+    }
+    return 0;
+}
+
+int resolving_open(struct resolving *resolving, const struct asked *asked, const char *base,
+                   struct opened *opened)
+{
+    _cleanup_free_ char *absolute = NULL;
+    int r = resolving_absolute(resolving, asked, base, &absolute);
+
+    *opened = (struct opened){.fd = -1};
+    if (r < 0)
+        return r;
+    r = path_open(absolute, opened);
+    if ((r == -ENOENT || r == -ENOTDIR) && asked->optional) {
+        r = resolving_skip(resolving, asked, "it does not exist");
+        return r < 0 ? r : 1;
+    }
+    if (r < 0)
+        return fail_open(resolving, asked, -r);
+    r = note_links(resolving, asked, opened);
+    if (r < 0)
+        opened_free(opened);
+    return r;
+}
+
+int resolving_add(struct resolving *resolving, struct opened *opened, enum grant grant, bool named,
+                  bool implied, size_t *ret_index)
+{
+    struct resolved *resolved = resolving->resolved;
+
+    if (!array_more(&resolved->paths, resolved->path_count, sizeof(*resolved->paths)))
+        return error_no_memory(resolving->error);
+    if (ret_index)
+        *ret_index = resolved->path_count;
+    resolved->paths[resolved->path_count++] = (struct resolved_path){
+        .fd = steal_fd(&opened->fd),
+        .path = steal_pointer(&opened->path),
+        .device = opened->st.st_dev,
+        .inode = opened->st.st_ino,
+        .type = opened->st.st_mode & S_IFMT,
+        .grant = grant,
+        .named = named,
+        .implied = implied,
+    };
+    return 0;
+}
+
+int resolving_check_links(struct resolving *resolving)
+{
+    const struct resolved *resolved = resolving->resolved;
+
+    for (size_t i = 0; i < resolving->led_count; i++)
+        for (size_t j = 0; j < resolved->path_count; j++) {
+            const struct resolved_path *path = &resolved->paths[j];
+            const struct led *led = &resolving->led[i];
+
+            if (path->grant != GRANT_WRITE || !path_contains(path->path, led->link))
+                continue;
+            error_set(resolving->error, ERROR_POLICY_INVALID, ELOOP, "link-in-writable",
+                      "%s leads through the symbolic link %s, which stands below the writable %s", led->what,
+                      QUOTE(led->link), QUOTE(path->path));
+            return error_hint(resolving->error, "name the object that you mean, without the link");
+        }
+    return 0;
+}
+
+struct asked asked_entry(const struct entry *entry, enum list list)
+{
+    struct asked asked = {
+        .value = entry->value, .optional = entry->optional, .named = origin_named(entry->origin)};
+    const struct origin *origin = &entry->origin;
+
+    if (origin->option)
+        snprintf(asked.by, sizeof(asked.by), "%s", origin->option);
+    else if (origin->file && origin->line > 0)
+        snprintf(asked.by, sizeof(asked.by), "%s:%d: %s", QUOTE(origin->file), origin->line, list_name(list));
+    else if (origin->file)
+        snprintf(asked.by, sizeof(asked.by), "%s: %s", QUOTE(origin->file), list_name(list));
+    else
+        snprintf(asked.by, sizeof(asked.by), "built-in %s", list_name(list));
+    return asked;
+}
+
+struct asked asked_key(const struct policy *policy, enum key key, const char *value)
+{
+    struct asked asked = {.value = value, .named = origin_named(policy->origin[key])};
+    const struct origin *origin = &policy->origin[key];
+
+    if (origin->option)
+        snprintf(asked.by, sizeof(asked.by), "%s", origin->option);
+    else if (origin->file)
+        snprintf(asked.by, sizeof(asked.by), "%s:%d: %s", QUOTE(origin->file), origin->line, key_name(key));
+    else
+        snprintf(asked.by, sizeof(asked.by), "%s", key_name(key));
+    return asked;
+}

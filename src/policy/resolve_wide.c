@@ -1,0 +1,195 @@
+/*
+ * resolve_wide.c - what may never be granted, whoever asks.
+ *
+ * A writable root that holds a home, the system or confine itself is no
+ * confinement: the command would change what runs outside later. These are
+ * refused with the reason, never narrowed silently.
+ */
+#include "policy/resolve_internal.h"
+
+#include <sys/sysmacros.h>
+
+/* Writable neither as a whole nor, where `below` says so, in part. */
+static const struct wide_place {
+    const char *path;
+    bool below;
+    const char *what;
+} wide_places[] = {
+    {"/bin", true, "programs of the system"},
+    {"/sbin", true, "programs of the system"},
+    {"/lib", true, "libraries of the system"},
+    {"/lib32", true, "libraries of the system"},
+    {"/lib64", true, "libraries of the system"},
+    {"/libx32", true, "libraries of the system"},
+    {"/usr/bin", true, "programs of the system"},
+    {"/usr/sbin", true, "programs of the system"},
+    {"/usr/lib", true, "libraries of the system"},
+    {"/usr/libexec", true, "programs of the system"},
+    {"/usr/share", false, "files of the system"},
+    {"/usr/local", false, "programs of the machine"},
+    {"/usr/local/bin", false, "programs of the machine"},
+    {"/usr/local/sbin", false, "programs of the machine"},
+    {"/usr/local/lib", false, "libraries of the machine"},
+    {"/usr/src", false, "files of the system"},
+    {"/etc", false, "the settings of the system"},
+    {"/boot", true, "the kernel"},
+    {"/proc", true, "an interface of the kernel"},
+    {"/sys", true, "an interface of the kernel"},
+    {"/run", false, "the sockets of the system"},
+    {"/var/lib", false, "the state of the system"},
+    {"/var/tmp", false, "the temporary files of all users"},
+    {"/tmp", false, "the temporary files of all users"},
+    {"/dev/shm", false, "the shared memory of all users"},
+    {"/home", false, "the homes of all users"},
+    {"/root", false, "the home of root"},
+    {"/opt", false, "programs of the machine"},
+    {"/nix", true, "programs of the system"},
+    {"/gnu", true, "programs of the system"},
+};
+
+static int refuse_place(struct resolving *resolving, const struct asked *asked, const char *path,
+                        const char *place, const char *what)
+{
+    error_set(resolving->error, ERROR_POLICY_INVALID, 0, "workspace-too-wide",
+              strcmp(path, place) == 0     ? "%s %s: %s must not be writable: it is %s (%s)"
+              : path_contains(path, place) ? "%s %s: %s must not be writable: it holds %s (%s)"
+                                           : "%s %s: %s must not be writable: it belongs to %s (%s)",
+              asked->by, QUOTE(asked->value), QUOTE(path), what, QUOTE(place));
+    return error_hint(resolving->error, "name a directory below it that holds only this project");
+}
+
+static int refuse_home(struct resolving *resolving, const struct asked *asked, const char *path,
+                       const char *home)
+{
+    refuse_place(resolving, asked, path, home, "a home directory");
+    return error_hint(resolving->error, "name a directory below it; in a container whose home is the "
+                                        "project, set HOME to another directory");
+}
+
+static int refuse_launcher(struct resolving *resolving, const struct asked *asked, const char *path,
+                           const char *what)
+{
+    error_set(resolving->error, ERROR_SANDBOX_UNAVAILABLE, 0, "launcher-writable",
+              "%s %s: %s would let the command replace confine itself (%s)", asked->by, QUOTE(asked->value),
+              QUOTE(path), QUOTE(what));
+    return error_hint(resolving->error, "run a confine that is installed outside this directory");
+}
+
+int refuse_wide(struct resolving *resolving, const struct asked *asked, const char *path)
+{
+    const char *homes[] = {resolving->resolved->home, resolving->env_home, resolving->command_home,
+                           env_value(resolving->env, "HOME")};
+
+    if (strcmp(path, "/") == 0)
+        return refuse_place(resolving, asked, path, "/", "the whole file system");
+    for (size_t i = 0; i < ARRAY_SIZE(homes); i++)
+        if (homes[i] && homes[i][0] == '/' && homes[i][1] && path_contains(path, homes[i]))
+            return refuse_home(resolving, asked, path, homes[i]);
+    if (resolving->program && path_contains(path, resolving->program))
+        return refuse_launcher(resolving, asked, path, resolving->program);
+    if (resolving->links_dir &&
+        (path_contains(path, resolving->links_dir) || path_contains(resolving->links_dir, path)))
+        return refuse_launcher(resolving, asked, path, resolving->links_dir);
+    if (path_contains("/dev", path) && (!path_contains("/dev/shm", path) || strcmp(path, "/dev/shm") == 0))
+        return refuse_place(resolving, asked, path, "/dev", "the devices");
+    for (size_t i = 0; i < ARRAY_SIZE(wide_places); i++) {
+        const struct wide_place *place = &wide_places[i];
+
+        if (path_contains(path, place->path) || (place->below && path_contains(place->path, path)))
+            return refuse_place(resolving, asked, path, place->path, place->what);
+    }
+    return 0;
+}
+
+/* Whoever may talk to these is root, or can start anything outside. A final `/` means everything below. */
+static const struct root_socket {
+    const char *path, *what;
+} root_sockets[] = {
+    {"/run/docker.sock", "docker"},
+    {"/run/docker/", "docker"},
+    {"/run/containerd/", "containerd"},
+    {"/run/podman/", "podman"},
+    {"/run/crio/", "cri-o"},
+    {"/run/buildkit/", "buildkit"},
+    {"/run/lxd.socket", "lxd"},
+    {"/run/snapd.socket", "snapd"},
+    {"/run/snapd-snap.socket", "snapd"},
+    {"/run/systemd/", "systemd"},
+    {"/run/dbus/system_bus_socket", "the system bus"},
+    {"/run/libvirt/", "libvirt"},
+    {"/run/udev/control", "udev"},
+    {"/var/lib/lxd/", "lxd"},
+    {"/var/lib/incus/", "incus"},
+    {"/var/snap/lxd/", "lxd"},
+};
+
+/* The same services under a user's own runtime directory, or moved elsewhere: known by their last part. */
+static const struct root_socket root_socket_ends[] = {
+    {"/docker.sock", "docker"},
+    {"/podman.sock", "podman"},
+    {"/containerd.sock", "containerd"},
+    {"/crio.sock", "cri-o"},
+    {"/buildkitd.sock", "buildkit"},
+    {"/systemd/private", "systemd"},
+    {"/system_bus_socket", "the system bus"},
+    {"/libvirt-sock", "libvirt"},
+    {"/unix.socket", "lxd"},
+};
+
+static int refuse_root_socket(struct resolving *resolving, const struct asked *asked, const char *what)
+{
+    error_set(resolving->error, ERROR_POLICY_INVALID, EPERM, "socket-root-equivalent",
+              "%s %s: whoever reaches %s can do anything outside", asked->by, QUOTE(asked->value), what);
+    error_surface(resolving->error, "unix.path");
+    return error_hint(resolving->error, "let a program outside talk to %s", what);
+}
+
+int refuse_socket(struct resolving *resolving, const struct asked *asked, const struct opened *opened)
+{
+    const char *path = opened->path;
+    size_t length = strlen(path);
+
+    if (strncmp(path, "/var/run/", 9) == 0)
+        path += 4;
+    for (size_t i = 0; i < ARRAY_SIZE(root_sockets); i++) {
+        size_t most = strlen(root_sockets[i].path);
+
+        if (strncmp(path, root_sockets[i].path, most) == 0 &&
+            (root_sockets[i].path[most - 1] == '/' || path[most] == '\0'))
+            return refuse_root_socket(resolving, asked, root_sockets[i].what);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(root_socket_ends); i++) {
+        size_t end = strlen(root_socket_ends[i].path);
+
+        if (length >= end && strcmp(opened->path + length - end, root_socket_ends[i].path) == 0)
+            return refuse_root_socket(resolving, asked, root_socket_ends[i].what);
+    }
+    if (S_ISSOCK(opened->st.st_mode))
+        return 0;
+    error_set(resolving->error, ERROR_POLICY_INVALID, ENOTSOCK, "not-a-socket", "%s %s: not a socket",
+              asked->by, QUOTE(asked->value));
+    return error_hint(resolving->error, "name the socket itself");
+}
+
+static int refuse_node(struct resolving *resolving, const struct asked *asked, const char *why)
+{
+    return error_set(resolving->error, ERROR_POLICY_INVALID, EPERM, "device-refused", "%s %s: %s", asked->by,
+                     QUOTE(asked->value), why);
+}
+
+int refuse_device(struct resolving *resolving, const struct asked *asked, const struct opened *opened)
+{
+    const unsigned memory_major = 1, memory_minors[] = {1, 2, 4, 11}; /* mem, kmem, port, kmsg */
+
+    if (S_ISBLK(opened->st.st_mode))
+        return refuse_node(resolving, asked, "a block device holds whole file systems, past every rule");
+    if (!S_ISCHR(opened->st.st_mode)) {
+        error_set(resolving->error, ERROR_POLICY_INVALID, ENODEV, "not-a-device", "%s %s: not a device node",
+                  asked->by, QUOTE(asked->value));
+        return error_hint(resolving->error, "files and directories are granted with --read and --write");
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(memory_minors); i++)
+        if (opened->st.st_rdev == makedev(memory_major, memory_minors[i]))
+            return refuse_node(resolving, asked, "it is the memory or the ports of the machine");
+    return 0;
+}
