@@ -1,0 +1,91 @@
+/*
+ * children.c - the children of this process.
+ *
+ * The kernel lists them in /proc/self/task/TID/children where it is built so; elsewhere every /proc/PID/stat
+ * is asked for its parent.
+ */
+#include "kernel/children.h"
+
+#include "util/util.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CHILDREN_MOST 4096
+
+static int read_list(pid_t *pids, size_t most)
+{
+    char path[64];
+    FILE *file;
+    int count = 0;
+    long pid;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)gettid());
+    file = fopen(path, "re");
+    if (!file)
+        return -errno;
+    while ((size_t)count < most && fscanf(file, "%ld", &pid) == 1)
+        pids[count++] = (pid_t)pid;
+    fclose(file);
+    return count;
+}
+
+/* The parent in a /proc/PID/stat: the second word after the last parenthesis, since a name may hold anything.
+ */
+static pid_t parent_of(const char *pid)
+{
+    char path[64], text[512];
+    const char *end;
+    ssize_t size;
+    int parent = 0;
+
+    snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
+    _cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    size = read(fd, text, sizeof(text) - 1);
+    if (size <= 0)
+        return 0;
+    text[size] = '\0';
+    end = strrchr(text, ')');
+    return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? parent : 0;
+}
+
+static int scan_all(pid_t *pids, size_t most)
+{
+    DIR *proc = opendir("/proc");
+    pid_t self = getpid();
+    int count = 0;
+
+    if (!proc)
+        return -ENOSYS;
+    for (struct dirent *entry; (size_t)count < most && (entry = readdir(proc));)
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && parent_of(entry->d_name) == self)
+            pids[count++] = (pid_t)strtol(entry->d_name, NULL, 10);
+    closedir(proc);
+    return count;
+}
+
+int children_list(pid_t *pids, size_t most)
+{
+    int count = read_list(pids, most);
+
+    return count >= 0 ? count : scan_all(pids, most);
+}
+
+int children_kill(pid_t spare)
+{
+    static pid_t pids[CHILDREN_MOST];
+    int count = children_list(pids, CHILDREN_MOST), killed = 0;
+
+    for (int i = 0; i < count; i++)
+        if (pids[i] != spare && kill(pids[i], SIGKILL) == 0)
+            killed++;
+    return count < 0 ? count : killed;
+}

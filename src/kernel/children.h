@@ -1,0 +1,22 @@
+/*
+ * children.h - the living and dead children of this process, as the kernel lists them.
+ */
+#ifndef CONFINE_KERNEL_CHILDREN_H
+#define CONFINE_KERNEL_CHILDREN_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/*
+ * children_list() - pids of the children, zombies included.
+ * @pids: room for @most of them
+ *
+ * Return: how many there are (at most @most), or -errno; -ENOSYS where neither the kernel's list nor a scan of
+ * /proc is to be had.
+ */
+int children_list(pid_t *pids, size_t most);
+
+/* children_kill() - SIGKILL every child but @spare (0: none). Return: how many were signalled, or -errno. */
+int children_kill(pid_t spare);
+
+#endif

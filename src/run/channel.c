@@ -1,0 +1,108 @@
+/*
+ * channel.c - the supervisor's end of the channel.
+ */
+#include "run/channel.h"
+
+#include "util/util.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+int channel_open(int *ret_ours, int *ret_theirs)
+{
+    int ends[2], on = 1;
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return -errno;
+    if (setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) != 0) {
+        int errnum = errno;
+
+        fd_close(ends[0]);
+        fd_close(ends[1]);
+        return -errnum;
+    }
+    *ret_ours = ends[0];
+    *ret_theirs = ends[1];
+    return 0;
+}
+
+static int wait_readable(int fd, int timeout_ms)
+{
+    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+    int r;
+
+    do
+        r = poll(&poll_fd, 1, timeout_ms);
+    while (r < 0 && errno == EINTR);
+    if (r < 0)
+        return -errno;
+    return r == 0 ? -ETIMEDOUT : 0;
+}
+
+ssize_t channel_receive(int fd, void *room, size_t size, int timeout_ms, pid_t *ret_pid)
+{
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec part = {.iov_base = room, .iov_len = size};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+    ssize_t got = wait_readable(fd, timeout_ms);
+
+    if (got < 0)
+        return got;
+    do
+        got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return -errno;
+    if (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
+        return -EMSGSIZE;
+    *ret_pid = 0;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c))
+        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS) {
+            struct ucred who;
+
+            memcpy(&who, CMSG_DATA(c), sizeof(who));
+            *ret_pid = who.pid;
+        } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
+            int unasked;
+
+            memcpy(&unasked, CMSG_DATA(c), sizeof(unasked));
+            fd_close(unasked);
+        }
+    return got;
+}
+
+int channel_send(int fd, const void *data, size_t size, const int *descriptors, size_t count)
+{
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(CHANNEL_DESCRIPTORS * sizeof(int))];
+    } control;
+    struct iovec part = {.iov_base = (void *)(uintptr_t)data, .iov_len = size};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    ssize_t sent;
+
+    if (count > CHANNEL_DESCRIPTORS)
+        return -E2BIG;
+    if (count > 0) {
+        memset(&control, 0, sizeof(control));
+        message.msg_control = &control;
+        message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+        control.header.cmsg_level = SOL_SOCKET;
+        control.header.cmsg_type = SCM_RIGHTS;
+        control.header.cmsg_len = CMSG_LEN(count * sizeof(int));
+        memcpy(CMSG_DATA(&control.header), descriptors, count * sizeof(int));
+    }
+    do
+        sent = sendmsg(fd, &message, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    if (sent < 0)
+        return -errno;
+    return (size_t)sent == size ? 0 : -EIO;
+}

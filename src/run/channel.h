@@ -1,0 +1,28 @@
+/*
+ * channel.h - the supervisor's end of the channel (links/channel.h).
+ */
+#ifndef CONFINE_RUN_CHANNEL_H
+#define CONFINE_RUN_CHANNEL_H
+
+#include "links/channel.h"
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* channel_open() - a SOCK_SEQPACKET pair, both ends close-on-exec; ours with credentials. Return: 0 or
+ * -errno. */
+int channel_open(int *ret_ours, int *ret_theirs);
+
+/*
+ * channel_receive() - one packet.
+ * @room, @size: where it goes; @ret_pid: who wrote it, by the kernel's word
+ * @timeout_ms: how long to wait; 0 does not wait
+ *
+ * Return: its size; 0 at the end of the channel; -ETIMEDOUT, -EMSGSIZE for a cut packet, or another -errno.
+ */
+ssize_t channel_receive(int fd, void *room, size_t size, int timeout_ms, pid_t *ret_pid);
+
+/* channel_send() - one packet with descriptors. Return: 0 or -errno. */
+int channel_send(int fd, const void *data, size_t size, const int *descriptors, size_t count);
+
+#endif

@@ -1,0 +1,213 @@
+/*
+ * spawn.c - from words to a process.
+ *
+ * The child of a vfork runs on our memory until its exec, so it starts in the time of an exec alone, whatever
+ * the supervisor holds. It mustn't touch anything of the libc's that is not a plain call.
+ */
+#include "run/spawn.h"
+
+#include "links/chain.h"
+
+#include "links/kernel_abi.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int keep_add(struct launch *launch, int fd)
+{
+    int *keep;
+
+    if (fd < 0)
+        return 0;
+    keep = realloc(launch->keep, (launch->keep_count + 1) * sizeof(*keep));
+    if (!keep)
+        return -ENOMEM;
+    launch->keep = keep;
+    launch->keep[launch->keep_count++] = fd;
+    return 0;
+}
+
+static int compare_ints(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+
+    return (x > y) - (x < y);
+}
+
+static int collect_keep(struct launch *launch, const struct plan *plan, const struct resolved *resolved,
+                        const struct chain_fds *fds)
+{
+    size_t unique = 0;
+    int r = 0;
+
+    for (size_t i = 0; i < plan->word_count && r == 0; i++)
+        if (plan->words[i].kind == WORD_PATH)
+            r = keep_add(launch, resolved->paths[plan->words[i].path].fd);
+    for (size_t i = 0; i < resolved->pass_fd_count && r == 0; i++)
+        r = keep_add(launch, resolved->pass_fds[i]);
+    if (r == 0)
+        r = keep_add(launch, fds->channel);
+    if (r == 0)
+        r = keep_add(launch, fds->liveness);
+    if (r == 0)
+        r = keep_add(launch, fds->stderr_fd);
+    if (r == 0)
+        r = keep_add(launch, fds->tmp);
+    if (r < 0)
+        return r;
+    qsort(launch->keep, launch->keep_count, sizeof(int), compare_ints);
+    for (size_t i = 0; i < launch->keep_count; i++)
+        if (unique == 0 || launch->keep[unique - 1] != launch->keep[i])
+            launch->keep[unique++] = launch->keep[i];
+    launch->keep_count = unique;
+    return 0;
+}
+
+static int add_word(struct launch *launch, const struct word *word, const struct resolved *resolved,
+                    const struct chain_fds *fds, int sentinel, const struct strings *checks,
+                    char *const *command)
+{
+    int r = 0;
+
+    switch (word->kind) {
+    case WORD_TEXT:
+        return strings_add(&launch->argv, word->text);
+    case WORD_PATH:
+        return strings_addf(&launch->argv, "/proc/self/fd/%d", resolved->paths[word->path].fd);
+    case WORD_TMP:
+        return strings_addf(&launch->argv, "/proc/self/fd/%d", fds->tmp);
+    case WORD_CHANNEL:
+        return strings_addf(&launch->argv, "%d", fds->channel);
+    case WORD_LIVENESS:
+        return strings_addf(&launch->argv, "%d", fds->liveness);
+    case WORD_STDERR:
+        return strings_addf(&launch->argv, "%d", fds->stderr_fd);
+    case WORD_SENTINEL:
+        return strings_addf(&launch->argv, "%d", sentinel);
+    case WORD_KEEP:
+        for (size_t i = 0; i < launch->keep_count && r == 0; i++)
+            r = strings_add(&launch->argv, "--keep") ?: strings_addf(&launch->argv, "%d", launch->keep[i]);
+        return r;
+    case WORD_PASS:
+        for (size_t i = 0; i < resolved->pass_fd_count && r == 0; i++)
+            r = strings_add(&launch->argv, "--pass")
+                    ?: strings_addf(&launch->argv, "%d", resolved->pass_fds[i]);
+        return r;
+    case WORD_CHECKS:
+        for (size_t i = 0; checks && i < checks->count && r == 0; i++)
+            r = strings_add(&launch->argv, "--refused") ?: strings_add(&launch->argv, checks->items[i]);
+        return r;
+    case WORD_COMMAND:
+        for (; *command && r == 0; command++)
+            r = strings_add(&launch->argv, *command);
+        return r;
+    }
+    return -EINVAL;
+}
+
+/* The resolved environment, with the temp directory's name where it belongs. */
+static int build_environment(struct launch *launch, const struct resolved *resolved, const char *tmp_path)
+{
+    static const char mark[] = "@TMP@";
+    int r = 0;
+
+    for (size_t i = 0; i < resolved->env.count && r == 0; i++) {
+        const char *variable = resolved->env.items[i];
+        const char *value = strchr(variable, '=');
+
+        if (tmp_path && strncmp(variable, "TMPDIR=", 7) == 0)
+            continue;
+        if (value && strncmp(value + 1, mark, sizeof(mark) - 1) == 0) {
+            if (tmp_path)
+                r = strings_addf(&launch->env, "%.*s=%s%s", (int)(value - variable), variable, tmp_path,
+                                 value + sizeof(mark));
+            continue;
+        }
+        r = strings_add(&launch->env, variable);
+    }
+    if (r == 0 && tmp_path)
+        r = strings_addf(&launch->env, "TMPDIR=%s", tmp_path);
+    return r;
+}
+
+int launch_prepare(struct launch *launch, const struct plan *plan, const struct resolved *resolved,
+                   const struct chain_fds *fds, int sentinel, const struct strings *checks,
+                   const char *tmp_path, char *const *command)
+{
+    int r;
+
+    *launch = (struct launch){0};
+    r = collect_keep(launch, plan, resolved, fds);
+    for (size_t i = 0; i < plan->word_count && r == 0; i++)
+        r = add_word(launch, &plan->words[i], resolved, fds, sentinel, checks, command);
+    if (r == 0)
+        r = build_environment(launch, resolved, tmp_path);
+    if (r < 0)
+        launch_free(launch);
+    return r;
+}
+
+void launch_free(struct launch *launch)
+{
+    strings_free(&launch->argv);
+    strings_free(&launch->env);
+    free(launch->keep);
+    *launch = (struct launch){0};
+}
+
+int launch_keep(const struct launch *launch)
+{
+    for (size_t i = 0; i < launch->keep_count; i++) {
+        long r = kernel_call(SYS_fcntl, launch->keep[i], F_SETFD, 0, 0, 0, 0);
+
+        if (r < 0)
+            return (int)r;
+    }
+    return 0;
+}
+
+/* Everything between vfork and exec. Runs on the parent's memory. Return: -errno; none on success. */
+static int become_chain(int program, const struct launch *launch, const int standard[3], int cwd,
+                        void (*before)(void *data), void *data)
+{
+    static char *no_environment[] = {NULL};
+    char *const *env = launch->env.items ? launch->env.items : no_environment;
+    int r;
+
+    for (int fd = 0; fd < 3; fd++) {
+        /* dup3 refuses a descriptor onto itself, where only the flag has to go. */
+        long done = standard[fd] == fd ? kernel_call(SYS_fcntl, fd, F_SETFD, 0, 0, 0, 0)
+                                       : kernel_call(SYS_dup3, standard[fd], fd, 0, 0, 0, 0);
+        if (done < 0)
+            return (int)done;
+    }
+    if (kernel_call(SYS_fchdir, cwd, 0, 0, 0, 0, 0) < 0)
+        return -EACCES;
+    r = launch_keep(launch);
+    if (r < 0)
+        return r;
+    if (before)
+        before(data);
+    if (program < 0)
+        return -chain_exec(launch->argv.items, (char **)(uintptr_t)env);
+    return (int)kernel_call(SYS_execveat, program, (long)(uintptr_t) "", (long)(uintptr_t)launch->argv.items,
+                            (long)(uintptr_t)env, AT_EMPTY_PATH, 0);
+}
+
+pid_t spawn_chain(int program, const struct launch *launch, const int standard[3], int cwd,
+                  void (*before)(void *data), void *data)
+{
+    volatile int failed = 0;
+    pid_t pid = vfork();
+
+    if (pid < 0)
+        return -errno;
+    if (pid == 0) {
+        failed = become_chain(program, launch, standard, cwd, before, data);
+        _exit(LINK_FAILED);
+    }
+    return failed ? failed : pid;
+}

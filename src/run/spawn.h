@@ -1,0 +1,54 @@
+/*
+ * spawn.h - from words to a process: the argv of a chain, and its start.
+ */
+#ifndef CONFINE_RUN_SPAWN_H
+#define CONFINE_RUN_SPAWN_H
+
+#include "plan/plan.h"
+
+#include <sys/types.h>
+
+/* The descriptors that stand behind the placeholders of a plan; -1: not there. */
+struct chain_fds {
+    int channel;
+    int liveness;
+    int stderr_fd;
+    int tmp;
+};
+
+/* What a plan turns into for one run. */
+struct launch {
+    struct strings argv;
+    struct strings env;
+    int *keep; /* sorted, each once */
+    size_t keep_count;
+};
+
+/*
+ * launch_prepare() - put the run's numbers into the plan's words.
+ * @sentinel: the filter's errno; @checks: attest-run's own, `--refused` values; NULL: none
+ * @tmp_path: TMPDIR, and what replaces `@TMP@` in the environment; NULL: no temp directory
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int launch_prepare(struct launch *launch, const struct plan *plan, const struct resolved *resolved,
+                   const struct chain_fds *fds, int sentinel, const struct strings *checks,
+                   const char *tmp_path, char *const *command);
+void launch_free(struct launch *launch);
+
+/* launch_keep() - let the kept descriptors survive the coming exec, in this process. Return: 0 or -errno. */
+int launch_keep(const struct launch *launch);
+
+/*
+ * spawn_chain() - start a program by descriptor, in a vfork child.
+ * @program: O_PATH descriptor; -1: argv[0] by name (the backend none)
+ * @standard: what become 0, 1 and 2
+ * @cwd: O_PATH descriptor of the start directory
+ * @before: called in the child just before the exec, on our memory: raw calls only; NULL: nothing
+ *
+ * Return: the pid, or -errno of what failed.
+ */
+pid_t spawn_chain(int program, const struct launch *launch, const int standard[3], int cwd,
+                  void (*before)(void *data), void *data);
+
+#endif

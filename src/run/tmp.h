@@ -1,0 +1,37 @@
+/*
+ * tmp.h - the private temp directory of one run.
+ */
+#ifndef CONFINE_RUN_TMP_H
+#define CONFINE_RUN_TMP_H
+
+#include "policy/resolve.h"
+
+struct tmp_directory {
+    int fd;        /* O_PATH, -1: none */
+    int parent_fd; /* O_PATH */
+    char name[64];
+    char path[4096];
+};
+#define TMP_DIRECTORY_NONE                                                                                   \
+    {                                                                                                        \
+        .fd = -1, .parent_fd = -1                                                                            \
+    }
+
+/*
+ * tmp_make() - make a directory of a random name, 0700, owned by the command's user.
+ *
+ * Below the caller's $TMPDIR if that is an absolute name, else /tmp.
+ * Return: 0, or -errno with @error.
+ */
+int tmp_make(struct tmp_directory *tmp, const struct resolved *resolved, struct error *error);
+
+/*
+ * tmp_remove() - remove it with all that the command left there.
+ *
+ * Called when the run is seen empty. An empty directory is simply removed; anything else is the work of
+ * confine-sweep under our own links, because the tree is hostile.
+ * Return: 0, or -errno: something is left, and @error says what.
+ */
+int tmp_remove(struct tmp_directory *tmp, struct error *error);
+
+#endif
