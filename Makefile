@@ -1,0 +1,44 @@
+# The front door: two commands are all the set-up. The build itself is meson's.
+#
+#   make try     build, then confine a real build and show what was refused
+#   make check   all tests that fit into some minutes
+#   make help    the rest
+#
+# BUILD=dir builds elsewhere, LIBC=glibc without musl, PREFIX and DESTDIR say where to install.
+
+BUILD  ?= build
+PREFIX ?= /usr/local
+DESTDIR ?=
+LIBC   ?= musl
+export BUILD LIBC CMD
+
+build: ; @tools/build
+
+try: needed ; @tools/build && tools/try
+
+check: needed ; @tools/check
+
+check-all: needed ; @tools/check --all
+
+fuzz: needed ; @tools/fuzz 600
+
+bench: build ; @tests/bench/run "$(BUILD)"
+
+install: build ; @tools/install "$(BUILD)/stage" "$(DESTDIR)$(PREFIX)"
+
+# Installs what is missing for root, says what to install for anybody else.
+needed: ; @tools/install-needed
+
+clean: ; rm -rf "$(BUILD)"
+
+help:
+	@sed -n 's/^#   make/make/p' Makefile
+	@echo 'make           build only, into $(BUILD)/stage'
+	@echo 'make check-all check, the fault matrix, other kernels, long fuzzing'
+	@echo 'make bench     start-up and per-call times against bare exec and others'
+	@echo 'make fuzz      ten minutes of each fuzzer'
+	@echo 'make install   PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)'
+	@echo 'make clean     remove $(BUILD)'
+	@echo "make try CMD='...'  run your own command in a private workspace"
+
+.PHONY: build try check check-all fuzz bench install needed clean help
