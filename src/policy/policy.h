@@ -39,6 +39,7 @@ struct origin {
     enum layer layer;
     const char *file;   /* NULL unless a file */
     int line;           /* 0 if not known */
+    int column;         /* from 1, in characters; 0 if not known */
     const char *option; /* `--write`, NULL unless an option */
 };
 
@@ -148,10 +149,12 @@ struct policy {
 
     struct origin origin[KEY_COUNT];
     struct entries list[LIST_COUNT];
-    struct strings files;    /* policy files in force, canonical, in order */
-    struct strings warnings; /* for the report */
-    uint64_t locked;         /* bit per enum key that a weaker layer has locked */
-    struct strings store;    /* owns the texts that origins point to */
+    struct strings files;                       /* policy files in force, canonical, in order */
+    struct strings warnings;                    /* for the report */
+    uint64_t locked;                            /* bit per enum key that a weaker layer has locked */
+    uint64_t locked_lists;                      /* bit per enum list, likewise */
+    struct origin lock[KEY_COUNT + LIST_COUNT]; /* who locked it: keys, then lists */
+    struct strings store;                       /* owns the texts that origins point to */
 };
 
 /* policy_init() - the built-in layer: mode read-only, network none, hide @credentials, protect @runs-later,
@@ -159,10 +162,33 @@ struct policy {
 int policy_init(struct policy *policy, struct error *error);
 void policy_free(struct policy *policy);
 
-/* policy_add() - append to a list; @value is copied, a trailing `?` makes it optional, a leading `!` removes.
- * @base: directory for relative paths, copied; NULL for the current one. Return: 0 or -ENOMEM. */
+/*
+ * policy_add() - append to a list, in the spelling of options and files.
+ * @value: copied; in lists of paths a trailing `?` makes it optional, `!@set` removes a set
+ * @base:  directory for relative paths, copied; NULL for the current one
+ *
+ * Return: 0, -ENOMEM, or -EINVAL with @error for an unknown set or surface, a bad rule or name, a locked
+ * list.
+ */
 int policy_add(struct policy *policy, enum list list, const char *value, const char *base,
                struct origin origin, struct error *error);
+
+/* policy_add_entry() - the same for an entry in parts: nothing in its value is special but a leading `@`.
+ * Everything in @entry is copied but the origin's texts. */
+int policy_add_entry(struct policy *policy, enum list list, const struct entry *entry, struct error *error);
+
+/* entry_in_force() - does item @index still hold: no removal itself, and no later `!@set` takes it away?
+ * Whoever expands a list asks this for every item. */
+bool entry_in_force(const struct entries *entries, size_t index);
+
+/* policy_lock() - no later layer may change @name, a scalar or a list. For a list that narrows (hide,
+ * protect, environment.unset, require) additions stay possible, taking away does not. Return: 0 or -EINVAL.
+ */
+int policy_lock(struct policy *policy, const char *name, struct origin origin, struct error *error);
+
+/* policy_keep() - a copy of @text that lives as long as the policy, for origins. Return: NULL without memory.
+ */
+const char *policy_keep(struct policy *policy, const char *text);
 
 /*
  * policy_set() - set one scalar from text, as an option or a file gives it ("workspace-write", "10m",
@@ -198,12 +224,15 @@ int policy_narrow(struct policy *policy, int workspace_fd, const char *workspace
 
 /* policy_sets.c: the named sets. */
 struct set_item {
-    const char *value; /* path (with ~ or $VARIABLE), glob-free; or a name pattern for @secrets */
+    const char *value; /* path (with ~, or a leading $VARIABLE that may hold a list), glob-free; `./…` is
+                          below the workspace; or a name pattern for @secrets */
     const char *why;
     bool root_only; /* only for a caller with uid 0 (shadow, host keys) */
 };
+enum set_kind { SET_PATHS = 0, SET_SOCKETS, SET_NAMES };
 struct set {
     const char *name; /* `@credentials` */
+    enum set_kind kind;
     const char *what;
     const struct set_item *items; /* ends with a NULL value */
 };

@@ -292,3 +292,43 @@ const char *text_quote(char *buffer, size_t size, const char *name, size_t most)
     snprintf(buffer + 1 + used, size - 1 - used, "%s\"", cut ? more : "");
     return buffer;
 }
+
+/* Letters to add, drop, change or swap with the next one to make A into B; words of tables are short. */
+static size_t count_edits(const char *a, const char *b)
+{
+    enum { MOST = 40 };
+    size_t rows[3][MOST + 1], a_length = strlen(a), b_length = strlen(b);
+
+    if (a_length > MOST || b_length > MOST)
+        return MOST;
+    for (size_t j = 0; j <= b_length; j++)
+        rows[0][j] = j;
+    for (size_t i = 1; i <= a_length; i++) {
+        size_t *now = rows[i % 3], *last = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
+
+        now[0] = i;
+        for (size_t j = 1; j <= b_length; j++) {
+            size_t best = last[j - 1] + (a[i - 1] != b[j - 1]);
+
+            if (last[j] + 1 < best)
+                best = last[j] + 1;
+            if (now[j - 1] + 1 < best)
+                best = now[j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < best)
+                best = before[j - 2] + 1;
+            now[j] = best;
+        }
+    }
+    return rows[a_length % 3][b_length];
+}
+
+void nearest_try(struct nearest *nearest, const char *candidate)
+{
+    size_t length = strlen(candidate), most = length < 4 ? 1 : length < 8 ? 2 : 3;
+    size_t edits = count_edits(nearest->word, candidate);
+
+    if (edits > most || edits >= length || (nearest->best && edits >= nearest->distance))
+        return;
+    nearest->best = candidate;
+    nearest->distance = edits;
+}

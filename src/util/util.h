@@ -66,6 +66,15 @@ void text_free(struct text *text);
 const char *text_quote(char *buffer, size_t size, const char *name, size_t most);
 #define QUOTE(name) text_quote((char[512]){0}, 512, (name), 300)
 
+/* The word of a table that a person probably meant. Start with {.word = …}, try every candidate, read `best`.
+ */
+struct nearest {
+    const char *word;
+    const char *best; /* NULL: nothing is near enough to be named */
+    size_t distance;
+};
+void nearest_try(struct nearest *nearest, const char *candidate);
+
 /* utf8_decode() - the first character of @text. Return: its bytes, 0 if @text begins with no valid one. */
 size_t utf8_decode(const char *text, size_t length, uint32_t *ret_character);
 

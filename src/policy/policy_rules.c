@@ -1,0 +1,187 @@
+/*
+ * policy_rules.c - read, write and intersect network rules.
+ *
+ * Should:  refuse what two readers could understand differently: empty labels, a last label of digits that is
+ *          no address, ports with signs or leading zeros, letters that are not ASCII.
+ * Mustn't: resolve a name.
+ */
+#include "policy/policy_rules.h"
+
+#include <arpa/inet.h>
+
+/* A port at TEXT that ends at any byte of ENDS. Return: behind it, NULL if there is none. */
+static const char *read_port(const char *text, const char *ends, uint16_t *ret_port)
+{
+    unsigned long port = 0;
+    size_t digits = strspn(text, "0123456789");
+
+    if (digits == 0 || digits > 5 || text[0] == '0' || !strchr(ends, text[digits]))
+        return NULL;
+    for (size_t i = 0; i < digits; i++)
+        port = port * 10 + (unsigned long)(text[i] - '0');
+    if (port > 65535)
+        return NULL;
+    *ret_port = (uint16_t)port;
+    return text + digits;
+}
+
+bool ports_valid(const char *text)
+{
+    uint16_t port;
+    const char *rest = read_port(text, ":", &port);
+
+    return rest && (*rest == '\0' || ((rest = read_port(rest + 1, "", &port)) && *rest == '\0'));
+}
+
+static bool read_ports(const char *text, struct rule *rule)
+{
+    while (rule->port_count < RULE_PORTS) {
+        text = read_port(text, ",", &rule->ports[rule->port_count]);
+        if (!text)
+            return false;
+        rule->port_count++;
+        if (*text == '\0')
+            return true;
+        text++;
+    }
+    return false;
+}
+
+static bool is_host_name(const char *name)
+{
+    size_t length = 0;
+    bool digits = true;
+
+    if (*name == '\0' || strlen(name) > 253)
+        return false;
+    for (const char *at = name;; at++) {
+        bool letter = (*at >= 'a' && *at <= 'z') || *at == '-' || *at == '_';
+
+        if (*at == '.' || *at == '\0') {
+            if (length == 0 || length > 63 || at[-1] == '-')
+                return false;
+            if (*at == '\0')
+                return !digits; /* a last label of digits would be read as an address by some */
+            length = 0;
+            digits = true;
+            continue;
+        }
+        if (!letter && !(*at >= '0' && *at <= '9'))
+            return false;
+        if (length == 0 && *at == '-')
+            return false;
+        digits = digits && !letter;
+        length++;
+    }
+}
+
+/* `192.0.2.0/24` or `[2001:db8::]/32`, in rule->name. */
+static bool read_address(struct rule *rule)
+{
+    unsigned char bytes[16];
+    bool six = rule->name[0] == '[';
+    char *slash = strchr(rule->name, '/');
+
+    rule->bits = six ? 128 : 32;
+    if (slash) {
+        size_t digits = strspn(slash + 1, "0123456789");
+        unsigned bits = 0;
+
+        if (digits == 0 || digits > 3 || slash[1 + digits] != '\0' || (slash[1] == '0' && digits > 1))
+            return false;
+        for (size_t i = 1; i <= digits; i++)
+            bits = bits * 10 + (unsigned)(slash[i] - '0');
+        if (bits > rule->bits)
+            return false;
+        rule->bits = bits;
+        *slash = '\0';
+    }
+    if (six) {
+        size_t length = strlen(rule->name);
+
+        if (rule->name[length - 1] != ']')
+            return false;
+        rule->name[length - 1] = '\0';
+        memmove(rule->name, rule->name + 1, length - 1);
+    }
+    rule->address = inet_pton(six ? AF_INET6 : AF_INET, rule->name, bytes) == 1;
+    return rule->address;
+}
+
+bool rule_parse(const char *text, struct rule *ret_rule)
+{
+    static const char private[] = "private:";
+    const char *colon, *end;
+    size_t length;
+
+    *ret_rule = (struct rule){.private = strncmp(text, private, sizeof(private) - 1) == 0};
+    text += ret_rule->private ? sizeof(private) - 1 : 0;
+    end = text[0] == '[' ? strchr(text, ']') : text;
+    colon = end ? strchr(end, ':') : NULL;
+    length = colon ? (size_t)(colon - text) : strlen(text);
+    if (strncmp(text, "*.", 2) == 0) {
+        ret_rule->wildcard = true;
+        text += 2;
+        length -= 2;
+    }
+    if (length == 0 || length >= sizeof(ret_rule->name))
+        return false;
+    for (size_t i = 0; i < length; i++)
+        ret_rule->name[i] = text[i] >= 'A' && text[i] <= 'Z' ? (char)(text[i] + ('a' - 'A')) : text[i];
+    if (colon && !read_ports(colon + 1, ret_rule))
+        return false;
+    if (is_host_name(ret_rule->name)) {
+        if (!colon) {
+            ret_rule->ports[0] = 443;
+            ret_rule->ports[1] = 80;
+            ret_rule->port_count = 2;
+        }
+        return true;
+    }
+    return colon && !ret_rule->private && !ret_rule->wildcard && read_address(ret_rule);
+}
+
+/* Does OUTER, a wildcard, hold every name that INNER means? */
+static bool holds_name(const struct rule *outer, const struct rule *inner)
+{
+    size_t outer_length = strlen(outer->name), inner_length = strlen(inner->name);
+
+    if (!outer->wildcard || outer->address || inner->address)
+        return false;
+    if (inner->wildcard && strcmp(outer->name, inner->name) == 0)
+        return true;
+    return inner_length > outer_length + 1 && inner->name[inner_length - outer_length - 1] == '.' &&
+           strcmp(inner->name + inner_length - outer_length, outer->name) == 0;
+}
+
+bool rule_meet(const struct rule *a, const struct rule *b, struct rule *ret_rule)
+{
+    bool same = a->wildcard == b->wildcard && a->address == b->address && a->bits == b->bits &&
+                strcmp(a->name, b->name) == 0;
+    const struct rule *inner = same || holds_name(b, a) ? a : b;
+
+    if (!same && !holds_name(a, b) && !holds_name(b, a))
+        return false;
+    *ret_rule = *inner;
+    ret_rule->private = a->private && b->private;
+    ret_rule->port_count = 0;
+    for (size_t i = 0; i < a->port_count; i++)
+        for (size_t j = 0; j < b->port_count; j++)
+            if (a->ports[i] == b->ports[j] && ret_rule->port_count < RULE_PORTS) {
+                ret_rule->ports[ret_rule->port_count++] = a->ports[i];
+                break;
+            }
+    return ret_rule->port_count > 0;
+}
+
+void rule_text(const struct rule *rule, struct text *text)
+{
+    bool six = rule->address && strchr(rule->name, ':');
+
+    text_addf(text, "%s%s%s%s%s", rule->private ? "private:" : "", rule->wildcard ? "*." : "", six ? "[" : "",
+              rule->name, six ? "]" : "");
+    if (rule->address)
+        text_addf(text, "/%u", rule->bits);
+    for (size_t i = 0; i < rule->port_count; i++)
+        text_addf(text, "%s%u", i ? "," : ":", rule->ports[i]);
+}

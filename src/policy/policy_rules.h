@@ -1,0 +1,38 @@
+/*
+ * policy_rules.h - network rules as text: NAME[:PORT[,PORT]…], *.NAME[:…], ADDRESS[/BITS]:PORT,
+ * private:NAME[:PORT…].
+ */
+#ifndef CONFINE_POLICY_POLICY_RULES_H
+#define CONFINE_POLICY_POLICY_RULES_H
+
+#include "util/util.h"
+
+#include <stdint.h>
+
+#define RULE_PORTS 16
+
+struct rule {
+    bool private;  /* the name may resolve to private addresses */
+    bool wildcard; /* `*.`: every name below, not the name itself */
+    bool address;  /* `name` is an address, `bits` of it count */
+    unsigned bits;
+    char name[256]; /* in lower case, without `*.`, brackets and bits */
+    uint16_t ports[RULE_PORTS];
+    size_t port_count;
+};
+
+/* rule_parse() - Return: true, or false for what is no rule; @ret_rule is undefined then. A name without a
+ * port means 443 and 80; an address must have one. */
+bool rule_parse(const char *text, struct rule *ret_rule);
+
+/* rule_meet() - what both allow. Addresses meet only when they are the same: less than could be, never more.
+ * Return: true, or false when nothing is left. */
+bool rule_meet(const struct rule *a, const struct rule *b, struct rule *ret_rule);
+
+/* rule_text() - append @rule in the spelling that rule_parse() reads. */
+void rule_text(const struct rule *rule, struct text *text);
+
+/* ports_valid() - is it PORT or PORT:PORT? */
+bool ports_valid(const char *text);
+
+#endif
