@@ -8,6 +8,10 @@
 
 #include <time.h>
 
+#ifndef CONFINE_VERSION
+#define CONFINE_VERSION "0.1.0" /* the build says it, from one place */
+#endif
+
 enum outcome_kind {
     OUTCOME_NOT_STARTED = 0,
     OUTCOME_EXITED,
@@ -64,5 +68,11 @@ void report_summary(const struct report *report, char *buffer, size_t size);
 /* report_people() - lines for stderr, each `confine: …`. @verbosity: -1 quiet (errors only), 0 notable
  * things, 1 everything (groups and surfaces). */
 void report_people(const struct report *report, int verbosity, struct text *text);
+
+/* report_surfaces() - one line per group of surfaces; @each: one per surface below it. Nothing without a plan. */
+void report_surfaces(const struct report *report, bool each, struct text *text);
+
+/* report_error() - the one line of an error: `confine: WHAT: WHY (HINT)`. */
+void report_error(const struct error *error, struct text *text);
 
 #endif

@@ -1,0 +1,121 @@
+/*
+ * confinement.c - from options to a plan.
+ *
+ * Should:  take the layers in their order, options last, and the workspace's own file after them.
+ * Mustn't: resolve against one workspace and narrow by the file of another one.
+ */
+#include "cli/confinement.h"
+
+#include "cli/later.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* danger-full-access holds nothing, so what stands on the same command line must not promise anything. */
+static int refuse_contradiction(const struct options *options, const struct policy *policy,
+                                struct error *error)
+{
+    static const struct {
+        enum option_kind kind;
+        int target;
+    } promises[] = {
+        {OPTION_WORDS, LIST_REQUIRE}, {OPTION_LIST, LIST_HIDE},  {OPTION_LIST, LIST_PROTECT},
+        {OPTION_KEY, KEY_READABLE},   {OPTION_KEY, KEY_NETWORK},
+    };
+
+    if (policy->mode != MODE_DANGER_FULL_ACCESS && policy->approved_mode != MODE_DANGER_FULL_ACCESS)
+        return 0;
+    for (size_t i = 0; i < options->given_count; i++)
+        for (size_t j = 0; j < ARRAY_SIZE(promises); j++) {
+            const struct option_given *given = &options->given[i];
+
+            if (given->option->kind != promises[j].kind || given->option->target != promises[j].target ||
+                strcmp(given->value, "host") == 0 || strcmp(given->value, "all") == 0)
+                continue;
+            error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "mode-holds-nothing",
+                      "option --%s: danger-full-access enforces nothing, this included", given->option->name);
+            return error_hint(error, "leave it out, or choose --mode workspace-write");
+        }
+    return 0;
+}
+
+/* The workspace's own file may only narrow. It is read from the workspace that was opened; resolving again
+ * must then end at the same one. */
+static int narrow(struct confinement *confinement, char *const *env, struct error *error)
+{
+    struct resolved *resolved = &confinement->resolved;
+    size_t files = confinement->policy.files.count;
+    struct stat before, after;
+    int result;
+
+    if (!resolved->workspace)
+        return 0;
+    if (fstat(resolved->workspace_fd, &before) != 0)
+        return error_set(error, ERROR_INTERNAL, errno, "workspace-lost", "workspace %s: %s",
+                         QUOTE(resolved->workspace), strerror(errno));
+    result = policy_narrow(&confinement->policy, resolved->workspace_fd, resolved->workspace, error);
+    if (result < 0 || confinement->policy.files.count == files)
+        return result;
+    resolved_free(resolved);
+    confinement->has_resolved = false;
+    result = resolve_policy(&confinement->policy, env, resolved, error);
+    if (result < 0)
+        return result;
+    confinement->has_resolved = true;
+    if (resolved->workspace && fstat(resolved->workspace_fd, &after) == 0 && before.st_dev == after.st_dev &&
+        before.st_ino == after.st_ino)
+        return 0;
+    return error_set(error, ERROR_POLICY_INVALID, EAGAIN, "path-changed",
+                     "the workspace was replaced while its policy was read");
+}
+
+int confinement_resolve(struct confinement *confinement, const struct options *options, char *const *env,
+                        struct error *error)
+{
+    struct policy *policy = &confinement->policy;
+    int result = policy_init(policy, error);
+
+    if (result == 0)
+        result = policy_load_layers(policy, &options->policies, error);
+    if (result == 0)
+        result = options_apply(options, policy, error);
+    if (result == 0)
+        result = later_refuse(options, policy, error);
+    if (result == 0 && options->command & FOR_EXEC)
+        result = later_refuse_exec(options, policy, error);
+    if (result == 0)
+        result = refuse_contradiction(options, policy, error);
+    if (result == 0)
+        result = resolve_policy(policy, env, &confinement->resolved, error);
+    if (result < 0)
+        return result;
+    confinement->has_resolved = true;
+    result = narrow(confinement, env, error);
+    if (result == 0) /* the workspace's file may have added limits */
+        result = later_refuse(options, policy, error);
+    if (result == 0 && options->command & FOR_EXEC)
+        result = later_refuse_exec(options, policy, error);
+    return result;
+}
+
+int confinement_plan(struct confinement *confinement, bool supervised, struct error *error)
+{
+    int result;
+
+    host_look(&confinement->host);
+    result = backend_choose(&confinement->resolved, &confinement->host, supervised, &confinement->plan,
+                            &confinement->backend, confinement->tried, &confinement->tried_count, error);
+    confinement->has_plan = result == 0;
+    return result;
+}
+
+void confinement_free(struct confinement *confinement)
+{
+    if (confinement->has_plan)
+        plan_free(&confinement->plan);
+    if (confinement->has_resolved)
+        resolved_free(&confinement->resolved);
+    policy_free(&confinement->policy);
+    *confinement = (struct confinement){0};
+}

@@ -1,0 +1,95 @@
+/*
+ * help.c - help texts, made from the tables of commands and options and from nothing else.
+ */
+#include "cli/cli.h"
+
+#include <string.h>
+
+#define HELP_WIDTH  78
+#define HELP_COLUMN 30 /* where the sentence of an option starts */
+
+/* Appends WORDS, broken between words, each further line indented to HELP_COLUMN. */
+static void add_wrapped(struct text *text, const char *words, size_t column)
+{
+    while (*words) {
+        size_t length = strcspn(words, " ");
+
+        if (column > HELP_COLUMN && column + 1 + length > HELP_WIDTH) {
+            text_addf(text, "\n%*s", HELP_COLUMN, "");
+            column = HELP_COLUMN;
+        } else if (column > HELP_COLUMN) {
+            text_add(text, " ");
+            column++;
+        }
+        text_add_bytes(text, words, length);
+        column += length;
+        words += length + strspn(words + length, " ");
+    }
+    text_add(text, "\n");
+}
+
+static void add_option(struct text *text, const struct option *option)
+{
+    char left[96];
+    int length;
+
+    if (option->letter)
+        length = snprintf(left, sizeof(left), "  -%c, --%s", option->letter, option->name);
+    else
+        length = snprintf(left, sizeof(left), "      --%s", option->name);
+    if (option->value)
+        length += snprintf(left + length, sizeof(left) - (size_t)length, " %s", option->value);
+    text_add(text, left);
+    if (length + 2 > HELP_COLUMN)
+        text_addf(text, "\n%*s", HELP_COLUMN, "");
+    else
+        text_addf(text, "%*s", HELP_COLUMN - length, "");
+    add_wrapped(text, option->what, HELP_COLUMN);
+}
+
+static void add_options(struct text *text, unsigned bit)
+{
+    const char *group = "";
+
+    for (const struct option *option = option_table; option->name; option++) {
+        if (!(option->commands & bit))
+            continue;
+        if (strcmp(group, option->group) != 0)
+            text_addf(text, "\n%s:\n", option->group);
+        group = option->group;
+        add_option(text, option);
+    }
+}
+
+static void help_confine(struct text *text)
+{
+    text_add(text, "usage: confine COMMAND ...\n\n"
+                   "Runs a command inside a boundary that the kernel enforces, proves the boundary from\n"
+                   "inside before the command starts, and says what was enforced and what was not.\n\n");
+    for (const struct command *command = command_table; command->name; command++)
+        if (!command->later)
+            text_addf(text, "  confine %-7s %s\n", command->name, command->what);
+    text_add(text, "  confine --version | --help\n\n"
+                   "The everyday call:  confine run -w . -- make test\n"
+                   "The options of a command:  confine help run\n");
+}
+
+void help_command(const struct command *command, struct text *text)
+{
+    if (!command) {
+        help_confine(text);
+        return;
+    }
+    text_addf(text, "usage: confine %s %s\n\n%c%s.\n", command->name, command->usage,
+              command->what[0] - 'a' + 'A', command->what + 1);
+    if (command->bit)
+        add_options(text, command->bit);
+    if (command->bit & FOR_ALL)
+        text_add(
+            text,
+            "\nOptions match exactly, as --name VALUE or --name=VALUE. A PATH that ends in ? is taken if\n"
+            "it exists. A DURATION is 300ms, 10s, 1.5m or 2h; a size is 512K, 16M or 1G.\n");
+    if (command->bit & (FOR_RUN | FOR_EXEC))
+        text_addf(text, "Status: the command's own; 125 when confine refused and nothing ran%s.\n",
+                  command->bit & FOR_RUN ? "; 124 after the time\nlimit; 128+N after signal N" : "");
+}

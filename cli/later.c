@@ -1,0 +1,167 @@
+/*
+ * later.c - the tables of what is refused: not in this version, and not in `exec`.
+ *
+ * Should:  name what asked (an option, or a file and its line), the surface, and what works instead.
+ * Mustn't: look at options only: a policy file that asks for a limit must not run without it.
+ */
+#include "cli/later.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+/* What a row looks at. */
+enum asks {
+    ASKS_VALUE = 0, /* the enum at `offset` is `value`, and somebody named it */
+    ASKS_NAMED,     /* somebody named the key, whatever the value */
+    ASKS_AMOUNT,    /* the uint64_t at `offset` is not 0 */
+    ASKS_LIST,      /* the list has an entry */
+    ASKS_OWN,       /* the option `target` of its own is given */
+};
+
+struct row {
+    enum asks asks;
+    int target; /* enum key, enum list or enum own */
+    size_t offset;
+    unsigned value;
+    const char *surface; /* "": none */
+    const char *what;
+    const char *instead;
+};
+
+#define VALUE(key, field, value, ...)                                                                        \
+    {                                                                                                        \
+        ASKS_VALUE, key, offsetof(struct policy, field), value, __VA_ARGS__                                  \
+    }
+#define NAMED(key, ...)                                                                                      \
+    {                                                                                                        \
+        ASKS_NAMED, key, 0, 0, __VA_ARGS__                                                                   \
+    }
+#define AMOUNT(key, field, ...)                                                                              \
+    {                                                                                                        \
+        ASKS_AMOUNT, key, offsetof(struct policy, field), 0, __VA_ARGS__                                     \
+    }
+#define LIST(list, ...)                                                                                      \
+    {                                                                                                        \
+        ASKS_LIST, list, 0, 0, __VA_ARGS__                                                                   \
+    }
+#define OWN(own, ...)                                                                                        \
+    {                                                                                                        \
+        ASKS_OWN, own, 0, 0, __VA_ARGS__                                                                     \
+    }
+
+static const struct row later_rows[] = {
+    OWN(OWN_CONTROL, "", "a control channel", "use --report"),
+    OWN(OWN_SESSION, "", "sessions", "use one confine run with a shell that does all of it"),
+    OWN(OWN_CONVERT, "", "reading the settings of other sandboxes", "write a policy file"),
+    LIST(LIST_ALLOW, "net.listed", "network rules", "use --network none or host"),
+    VALUE(KEY_NETWORK, network, NETWORK_LISTED, "net.listed", "the listed network",
+          "use --network none or host"),
+    LIST(LIST_FORWARD, "net.tcp", "forwarded ports", "use --network host"),
+    LIST(LIST_PUBLISH, "net.tcp", "published ports", "use --network host"),
+    NAMED(KEY_PROXY_ENV, "net.listed", "the proxy", "set the variables with --env and use --network host"),
+    NAMED(KEY_UPSTREAM, "net.listed", "the gateway", "set the variables with --env and use --network host"),
+    VALUE(KEY_TTY, tty, TTY_PRIVATE, "tty.inject", "a private terminal", "use --tty none, or inherit"),
+    NAMED(KEY_SIZE, "", "a private terminal", "leave --size out"),
+    VALUE(KEY_TMP, tmp, TMP_SESSION, "", "a temp directory of a session",
+          "use --tmp private, or a directory"),
+    AMOUNT(KEY_LIMIT_MEMORY, limit_memory, "limit.memory", "the limit memory", "use a cgroup around confine"),
+    AMOUNT(KEY_LIMIT_PROCESSES, limit_processes, "limit.processes", "the limit processes",
+           "use a cgroup around confine"),
+    AMOUNT(KEY_LIMIT_OUTPUT, limit_output, "limit.output", "the limit output",
+           "pipe the output through head -c"),
+    AMOUNT(KEY_LIMIT_TMP_SIZE, limit_tmp_size, "limit.tmp_size", "the limit tmp_size",
+           "use --tmp DIR on a file system of its own"),
+    AMOUNT(KEY_LIMIT_CPU, limit_cpu_ms, "limit.cpu", "the limit cpu", "use --limit time="),
+    VALUE(KEY_PLANTED, planted, PLANTED_QUARANTINE, "later.exec", "quarantine",
+          "look at the tree with git status"),
+    VALUE(KEY_DENIALS, denials, DENIALS_AUTO, "", "the observer of refusals", "use --denials off"),
+};
+
+static const struct row exec_rows[] = {
+    OWN(OWN_REPORT, "", "a report", ""),
+    AMOUNT(KEY_LIMIT_TIME, limit_time_ms, "limit.time", "a time limit", ""),
+    NAMED(KEY_GRACE, "", "a time between two signals", ""),
+    NAMED(KEY_WAIT_ALL, "proc.survivor", "waiting for what is left", ""),
+    VALUE(KEY_TMP, tmp, TMP_PRIVATE, "", "a temp directory that somebody removes", ""),
+    VALUE(KEY_TTY, tty, TTY_NONE, "tty.inject", "taking the terminal away", ""),
+    NAMED(KEY_PLANTED, "later.exec", "a look at the tree when the run has ended", ""),
+    NAMED(KEY_DENIALS, "", "an observer", ""),
+};
+
+/* Where a row was asked for, or false. */
+static bool row_asked(const struct row *row, const struct options *options, const struct policy *policy,
+                      struct origin *ret_origin)
+{
+    const char *field = (const char *)policy + row->offset;
+
+    *ret_origin = (struct origin){0};
+    if (row->asks == ASKS_OWN)
+        return options_value(options, OPTION_OWN, row->target);
+    if (row->asks == ASKS_LIST) {
+        const struct entries *entries = &policy->list[row->target];
+
+        if (entries->count > 0)
+            *ret_origin = entries->items[entries->count - 1].origin;
+        return entries->count > 0;
+    }
+    *ret_origin = policy->origin[row->target];
+    if (row->asks == ASKS_AMOUNT)
+        return *(const uint64_t *)(const void *)field != 0;
+    if (row->asks == ASKS_VALUE && *(const unsigned *)(const void *)field != row->value)
+        return false;
+    return origin_named(*ret_origin);
+}
+
+/* `option --limit`, or `/etc/confine/policy.json:12`, or the option of a row that has no origin. */
+static void describe_origin(const struct row *row, const struct options *options, struct origin origin,
+                            char *buffer, size_t size)
+{
+    if (origin.file && origin.line > 0) {
+        snprintf(buffer, size, "%s:%d", QUOTE(origin.file), origin.line);
+    } else if (origin.file) {
+        snprintf(buffer, size, "%s", QUOTE(origin.file));
+    } else if (origin.option) {
+        snprintf(buffer, size, "option %s", origin.option);
+    } else {
+        for (size_t i = 0; i < options->given_count; i++)
+            if (options->given[i].option->kind == OPTION_OWN &&
+                options->given[i].option->target == row->target)
+                snprintf(buffer, size, "option --%s", options->given[i].option->name);
+    }
+}
+
+int later_refuse(const struct options *options, const struct policy *policy, struct error *error)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(later_rows); i++) {
+        const struct row *row = &later_rows[i];
+        char where[600] = "confine";
+        struct origin origin;
+
+        if (!row_asked(row, options, policy, &origin))
+            continue;
+        describe_origin(row, options, origin, where, sizeof(where));
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "not-in-this-version",
+                  "%s: %s is not in this version", where, row->what);
+        error_surface(error, row->surface);
+        return error_hint(error, "%s", row->instead);
+    }
+    return 0;
+}
+
+int later_refuse_exec(const struct options *options, const struct policy *policy, struct error *error)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(exec_rows); i++) {
+        const struct row *row = &exec_rows[i];
+        char where[600] = "confine";
+        struct origin origin;
+
+        if (!row_asked(row, options, policy, &origin))
+            continue;
+        describe_origin(row, options, origin, where, sizeof(where));
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "needs-supervisor",
+                  "%s: confine exec has no supervisor for %s", where, row->what);
+        error_surface(error, row->surface);
+        return error_hint(error, "use confine run");
+    }
+    return 0;
+}

@@ -1,0 +1,212 @@
+/*
+ * main.c - the program confine: which command, and the two or three things that hold for all of them.
+ */
+#include "cli/cli.h"
+
+#include "report/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+const struct command command_table[] = {
+    {.name = "run",
+     .bit = FOR_RUN,
+     .run = command_run,
+     .usage = "[OPTIONS] -- COMMAND [ARG]...",
+     .what = "run a command confined: launch, attest, supervise, report"},
+    {.name = "exec",
+     .bit = FOR_EXEC,
+     .run = command_exec,
+     .usage = "[OPTIONS] -- COMMAND [ARG]...",
+     .what = "become the confined command: the same boundary without a supervisor"},
+    {.name = "plan",
+     .bit = FOR_PLAN,
+     .run = command_plan,
+     .usage = "[OPTIONS] [--json] -- COMMAND [ARG]...",
+     .what = "print what would run"},
+    {.name = "probe",
+     .bit = FOR_PROBE,
+     .run = command_probe,
+     .usage = "[--backend NAME] [--json]",
+     .what = "print what this machine can do, found by doing it"},
+    {.name = "policy",
+     .bit = FOR_POLICY,
+     .run = command_policy,
+     .usage = "[OPTIONS] [--json] [PATH]...",
+     .what = "print the policy in force, where each entry comes from, and what holds for a PATH"},
+    {.name = "help", .run = command_help, .usage = "[COMMAND]", .what = "print the options of a command"},
+    {.name = "session", .later = true},
+    {.name = "check", .later = true},
+    {.name = "learn", .later = true},
+    {.name = "mcp", .later = true},
+    {.name = "serve", .later = true},
+    {0},
+};
+
+static int closed = -1; /* the first of descriptors 0 to 2 that was closed at the start */
+
+/* A closed 0, 1 or 2 would be taken by the next file that is opened, and the command would be handed a policy
+ * or a report as its terminal. Filled with something that can neither be read nor written; `run` refuses. */
+static void fill_descriptors(void)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
+            continue;
+        if (closed < 0)
+            closed = fd;
+        if (open("/", O_PATH | O_CLOEXEC) != fd)
+            _exit(STATUS_REFUSED); /* nothing is known about this process any more, and nobody can be told */
+    }
+}
+
+int cli_refuse_closed(struct error *error)
+{
+    static const char *const names[] = {"stdin", "stdout", "stderr"};
+    static const char *const remedies[] = {"0</dev/null", "1>/dev/null", "2>/dev/null"};
+
+    if (closed < 0)
+        return 0;
+    error_set(error, ERROR_USAGE, EBADF, "closed-descriptor", "%s: descriptor %d is closed", names[closed],
+              closed);
+    return error_hint(error, "give it something: %s", remedies[closed]);
+}
+
+int cli_status(const struct error *error)
+{
+    if (error->code == ERROR_COMMAND_NOT_FOUND)
+        return 127;
+    return error->code == ERROR_COMMAND_NOT_EXECUTABLE ? 126 : STATUS_REFUSED;
+}
+
+/* Everything in one write where the kernel takes it: lines of several processes must not mix. */
+static int write_all(int fd, const char *data, size_t length)
+{
+    while (length > 0) {
+        ssize_t done = write(fd, data, length);
+
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return done < 0 ? -errno : -EIO;
+        data += done;
+        length -= (size_t)done;
+    }
+    return 0;
+}
+
+void cli_say(struct text *text)
+{
+    /* stderr is the last resort: when it fails there is nobody left to tell, and the status stays right. */
+    if (text->length > 0)
+        (void)write_all(STDERR_FILENO, text->data, text->length);
+    text_free(text);
+}
+
+int cli_fail(const struct error *error)
+{
+    struct text text = {0};
+
+    report_error(error, &text);
+    cli_say(&text);
+    return cli_status(error);
+}
+
+int cli_print(struct text *text)
+{
+    struct error error = {0};
+    int result =
+        text->failed ? -ENOMEM : write_all(STDOUT_FILENO, text->data ? text->data : "", text->length);
+
+    text_free(text);
+    if (result == 0)
+        return 0;
+    error_set(&error, ERROR_INTERNAL, -result, "stdout", "stdout: %s", strerror(-result));
+    return cli_fail(&error);
+}
+
+const struct command *command_by_name(const char *name)
+{
+    for (const struct command *command = command_table; command->name; command++)
+        if (strcmp(command->name, name) == 0)
+            return command;
+    return NULL;
+}
+
+static int fail_command(const char *word)
+{
+    const char *names[ARRAY_SIZE(command_table)], *nearest;
+    struct error error = {0};
+    size_t count = 0;
+
+    for (const struct command *command = command_table; command->name; command++)
+        if (!command->later)
+            names[count++] = command->name;
+    error_set(&error, ERROR_USAGE, EINVAL, *word == '-' ? "unknown-option" : "unknown-command",
+              *word == '-' ? "option %s: confine knows no such option"
+                           : "command %s: confine has no such command",
+              QUOTE(word));
+    nearest = word_nearest(word, names, count);
+    if (nearest)
+        error_hint(&error, "did you mean confine %s?", nearest);
+    else
+        error_hint(&error, "see: confine --help");
+    return cli_fail(&error);
+}
+
+static int fail_later(const struct command *command)
+{
+    struct error error = {0};
+
+    error_set(&error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "not-in-this-version",
+              "command %s: it is not in this version (%s)", command->name, CONFINE_VERSION);
+    error_hint(&error, "see: confine --help");
+    return cli_fail(&error);
+}
+
+int command_help(char **argv, char **envp)
+{
+    const struct command *command = argv[0] ? command_by_name(argv[0]) : NULL;
+    struct text text = {0};
+
+    (void)envp;
+    if (argv[0] && !command)
+        return fail_command(argv[0]);
+    if (command && command->later)
+        return fail_later(command);
+    help_command(command, &text);
+    return cli_print(&text);
+}
+
+int main(int argc, char **argv, char **envp)
+{
+    const struct command *command;
+    struct error error = {0};
+    struct text text = {0};
+
+    fill_descriptors();
+    if (getauxval(AT_SECURE)) {
+        error_set(&error, ERROR_SANDBOX_UNAVAILABLE, EPERM, "set-id",
+                  "confine: it must not be set-id or carry file capabilities");
+        return cli_fail(&error);
+    }
+    if (argc < 2) {
+        error_set(&error, ERROR_USAGE, EINVAL, "missing-command", "confine: a command is missing");
+        error_hint(&error, "for example: confine run -w . -- make test; see: confine --help");
+        return cli_fail(&error);
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        text_addf(&text, "confine %s\n", CONFINE_VERSION);
+        return cli_print(&text);
+    }
+    if (strcmp(argv[1], "--help") == 0) {
+        help_command(NULL, &text);
+        return cli_print(&text);
+    }
+    command = command_by_name(argv[1]);
+    if (!command)
+        return fail_command(argv[1]);
+    return command->later ? fail_later(command) : command->run(argv + 2, envp);
+}

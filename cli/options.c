@@ -1,0 +1,357 @@
+/*
+ * options.c - one table for every command; help, manual test and parser come from it.
+ */
+#include "cli/options.h"
+
+#include "plan/plan_json.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char policy_group[] = "Policy";
+static const char file_group[] = "Files";
+static const char network_group[] = "Network";
+static const char confinement_group[] = "Confinement";
+static const char environment_group[] = "Environment";
+static const char limit_group[] = "Limits and the end of a run";
+static const char output_group[] = "Output";
+
+const struct option option_table[] = {
+    {"mode", 'm', "MODE", OPTION_KEY, KEY_MODE, FOR_ALL, policy_group,
+     "file effects: read-only, workspace-write or danger-full-access"},
+    {"workspace", 'w', "DIR", OPTION_KEY, KEY_WORKSPACE, FOR_ALL, policy_group,
+     "the writable root (implies workspace-write); @git is the top of the repository"},
+    {"chdir", 'C', "DIR", OPTION_KEY, KEY_CHDIR, FOR_ALL, policy_group, "start directory"},
+    {"policy", 0, "FILE|NAME|fd:N", OPTION_OWN, OWN_POLICY, FOR_ALL, policy_group,
+     "add a policy file; NAME is ~/.config/confine/NAME.json; repeatable"},
+    {"approved-mode", 0, "MODE", OPTION_KEY, KEY_APPROVED_MODE, FOR_ALL, policy_group,
+     "the wider mode that a person approved for this one call"},
+    {"read", 0, "PATH", OPTION_LIST, LIST_READ, FOR_ALL, file_group, "readable as well"},
+    {"readable", 0, "all|listed", OPTION_KEY, KEY_READABLE, FOR_ALL, file_group,
+     "listed: only @system, the workspace and --read"},
+    {"write", 0, "PATH", OPTION_LIST, LIST_WRITE, FOR_ALL, file_group, "writable as well"},
+    {"hide", 0, "PATH", OPTION_LIST, LIST_HIDE, FOR_ALL, file_group, "not readable"},
+    {"show", 0, "PATH", OPTION_LIST, LIST_SHOW, FOR_ALL, file_group, "take a path out of the hidden set"},
+    {"protect", 0, "PATH", OPTION_LIST, LIST_PROTECT, FOR_ALL, file_group,
+     "read-only inside a writable tree"},
+    {"unprotect", 0, "PATH", OPTION_LIST, LIST_UNPROTECT, FOR_ALL, file_group,
+     "take a path out of the protected set"},
+    {"socket", 0, "PATH", OPTION_LIST, LIST_SOCKETS, FOR_ALL, file_group,
+     "one pathname socket outside may be reached; @ssh-agent, @gpg-agent"},
+    {"caches", 0, "private|host|off", OPTION_KEY, KEY_CACHES, FOR_ALL, file_group, "tool caches under home"},
+    {"tmp", 0, "private|session|DIR", OPTION_KEY, KEY_TMP, FOR_ALL, file_group, "the temp directory"},
+    {"device", 0, "PATH", OPTION_LIST, LIST_DEVICES, FOR_ALL, file_group, "a device node that may be used"},
+    {"network", 'n', "none|listed|host", OPTION_KEY, KEY_NETWORK, FOR_ALL, network_group,
+     "what network the command has; none unless said"},
+    {"allow", 0, "RULE", OPTION_LIST, LIST_ALLOW, FOR_ALL, network_group,
+     "NAME[:PORT], *.NAME, CIDR:PORT, private:NAME; implies listed"},
+    {"proxy-env", 0, NULL, OPTION_FLAG, KEY_PROXY_ENV, FOR_ALL, network_group,
+     "proxy variables for tools that insist"},
+    {"upstream", 0, "URL", OPTION_KEY, KEY_UPSTREAM, FOR_ALL, network_group, "a proxy behind the gateway"},
+    {"forward", 0, "PORT[:PORT]", OPTION_LIST, LIST_FORWARD, FOR_ALL, network_group,
+     "a loopback service of the host reachable inside"},
+    {"publish", 0, "PORT[:PORT]", OPTION_LIST, LIST_PUBLISH, FOR_ALL, network_group,
+     "a server inside reachable from the host's loopback"},
+    {"backend", 'b', "NAME", OPTION_KEY, KEY_BACKEND, FOR_ALL | FOR_PROBE, confinement_group,
+     "auto, or one by name"},
+    {"open", 0, "SURFACE[,...]", OPTION_WORDS, LIST_OPEN, FOR_ALL, confinement_group,
+     "leave a surface open on purpose"},
+    {"require", 0, "full|GROUP|SURFACE[,...]", OPTION_WORDS, LIST_REQUIRE, FOR_ALL, confinement_group,
+     "refuse to run unless these are enforced and shown"},
+    {"session", 0, "NAME", OPTION_OWN, OWN_SESSION, FOR_ALL, confinement_group, "run in a session"},
+    {"user", 0, "keep|owner|UID", OPTION_KEY, KEY_USER, FOR_ALL, confinement_group,
+     "for a root caller: whom the command runs as; owner of the workspace unless said"},
+    {"env", 0, "NAME[=VALUE]", OPTION_ENV, 0, FOR_ALL, environment_group,
+     "pass a variable that looks like a secret, or set one"},
+    {"unset-env", 0, "NAME", OPTION_LIST, LIST_ENV_UNSET, FOR_ALL, environment_group, "take a variable away"},
+    {"clean-env", 0, NULL, OPTION_FLAG, KEY_ENV_CLEAN, FOR_ALL, environment_group,
+     "start from a small documented environment"},
+    {"pass-fd", 0, "N", OPTION_LIST, LIST_PASS_FD, FOR_ALL, environment_group,
+     "one more descriptor for the command"},
+    {"tty", 0, "auto|private|inherit|none", OPTION_KEY, KEY_TTY, FOR_ALL, environment_group,
+     "what terminal the command has"},
+    {"size", 0, "COLSxROWS", OPTION_KEY, KEY_SIZE, FOR_ALL, environment_group, "size of a private terminal"},
+    {"timeout", 0, "DURATION", OPTION_KEY, KEY_LIMIT_TIME, FOR_ALL, limit_group,
+     "end the run after this time; the same as --limit time="},
+    {"limit", 0, "KEY=VALUE[,...]", OPTION_LIMIT, 0, FOR_ALL, limit_group,
+     "time, memory, processes, output, file_size, tmp_size, cpu of the whole tree"},
+    {"grace", 0, "DURATION", OPTION_KEY, KEY_GRACE, FOR_ALL, limit_group,
+     "between SIGTERM and SIGKILL; 3s unless said"},
+    {"wait-all", 0, NULL, OPTION_FLAG, KEY_WAIT_ALL, FOR_ALL, limit_group,
+     "wait until everything has ended instead of killing what is left"},
+    {"report", 0, "FILE|fd:N", OPTION_OWN, OWN_REPORT, FOR_ALL, output_group,
+     "write the report there, one JSON object"},
+    {"control", 0, "fd:N|unix:PATH", OPTION_OWN, OWN_CONTROL, FOR_ALL, output_group,
+     "JSON lines both ways while the command runs"},
+    {"denials", 0, "auto|off", OPTION_KEY, KEY_DENIALS, FOR_ALL, output_group, "the observer of refusals"},
+    {"planted", 0, "report|quarantine", OPTION_KEY, KEY_PLANTED, FOR_ALL, output_group,
+     "what to do about things that would run later outside"},
+    {"json", 0, NULL, OPTION_OWN, OWN_JSON, FOR_PLAN | FOR_POLICY | FOR_PROBE, output_group,
+     "one JSON object on stdout"},
+    {"from-srt", 0, "FILE", OPTION_OWN, OWN_CONVERT, FOR_POLICY, output_group,
+     "convert the settings of another sandbox"},
+    {"from-codex", 0, "FILE", OPTION_OWN, OWN_CONVERT, FOR_POLICY, output_group,
+     "convert the settings of another sandbox"},
+    {"quiet", 'q', NULL, OPTION_OWN, OWN_QUIET, FOR_ALL, output_group, "no lines for people but errors"},
+    {"verbose", 'v', NULL, OPTION_OWN, OWN_VERBOSE, FOR_ALL, output_group, "everything for people"},
+    {"help", 0, NULL, OPTION_OWN, OWN_HELP, FOR_ALL | FOR_PROBE, output_group, "this text"},
+    {0},
+};
+
+/* One typing mistake costs 1, two swapped letters too. */
+static size_t measure_distance(const char *a, const char *b)
+{
+    enum { LONGEST = 40 };
+    size_t rows[3][LONGEST + 1];
+    size_t a_length = strlen(a), b_length = strlen(b);
+
+    if (a_length > LONGEST || b_length > LONGEST)
+        return LONGEST;
+    for (size_t j = 0; j <= b_length; j++)
+        rows[0][j] = j;
+    for (size_t i = 1; i <= a_length; i++) {
+        size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *twice = rows[(i + 1) % 3];
+
+        row[0] = i;
+        for (size_t j = 1; j <= b_length; j++) {
+            size_t best = above[j - 1] + (a[i - 1] != b[j - 1]);
+
+            if (above[j] + 1 < best)
+                best = above[j] + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && twice[j - 2] + 1 < best)
+                best = twice[j - 2] + 1;
+            row[j] = best;
+        }
+    }
+    return rows[a_length % 3][b_length];
+}
+
+const char *word_nearest(const char *word, const char *const *names, size_t count)
+{
+    const char *nearest = NULL;
+    size_t best = 1 + strlen(word) / 3;
+
+    for (size_t i = 0; i < count; i++) {
+        size_t distance = measure_distance(word, names[i]);
+
+        /* A beginning is what people type who are used to abbreviations. */
+        if (distance > best && strlen(word) >= 3 && strncmp(word, names[i], strlen(word)) == 0)
+            distance = best;
+        if (distance <= best && (!nearest || distance < best)) {
+            nearest = names[i];
+            best = distance;
+        }
+    }
+    return nearest;
+}
+
+static const struct option *find_option(const char *name, size_t length, unsigned command)
+{
+    for (const struct option *option = option_table; option->name; option++)
+        if (option->commands & command && strlen(option->name) == length &&
+            memcmp(option->name, name, length) == 0)
+            return option;
+    return NULL;
+}
+
+static const struct option *find_letter(char letter, unsigned command)
+{
+    for (const struct option *option = option_table; option->name; option++)
+        if (option->letter && option->letter == letter && option->commands & command)
+            return option;
+    return NULL;
+}
+
+/* The error of an option that is not in the table, or not for this command. */
+static int fail_unknown(const struct options *options, const char *word, struct error *error)
+{
+    const char *names[ARRAY_SIZE(option_table)];
+    const char *equals = strchr(word, '='), *nearest;
+    char name[64] = "";
+    size_t count = 0, length = equals ? (size_t)(equals - word) : strlen(word);
+
+    if (strncmp(word, "--", 2) == 0 && length > 2 && length - 2 < sizeof(name))
+        memcpy(name, word + 2, length - 2);
+    if (name[0] && find_option(name, strlen(name), ~0U)) {
+        error_set(error, ERROR_USAGE, EINVAL, "option-not-here", "option %s: confine %s does not take it",
+                  QUOTE(word), options->name);
+        return error_hint(error, "see: confine help %s", options->name);
+    }
+    for (const struct option *option = option_table; option->name; option++)
+        if (option->commands & options->command)
+            names[count++] = option->name;
+    nearest = name[0] ? word_nearest(name, names, count) : NULL;
+    error_set(error, ERROR_USAGE, EINVAL, "unknown-option", "option %s: confine %s knows no such option",
+              QUOTE(word), options->name);
+    if (nearest)
+        return error_hint(error, "did you mean --%s?", nearest);
+    return error_hint(error, "see: confine help %s", options->name);
+}
+
+/* The line as it should have been, for a command that stands where an option could. */
+static int fail_dashes(const struct options *options, char **argv, size_t at, struct error *error)
+{
+    struct text line = {0};
+
+    text_addf(&line, "confine %s", options->name);
+    for (size_t i = 0; argv[i]; i++) {
+        bool dashes = strcmp(argv[i], "--") == 0;
+
+        if (i == at)
+            text_add(&line, " --");
+        if (i >= at && dashes)
+            continue;
+        text_add(&line, " ");
+        shell_quote(&line, argv[i]);
+    }
+    error_set(error, ERROR_USAGE, EINVAL, "missing-dashes", "%s: `--` must stand before the command",
+              QUOTE(argv[at]));
+    if (!line.failed)
+        error_hint(error, "%s", line.data);
+    text_free(&line);
+    return -EINVAL;
+}
+
+/* Keeps the first error: later ones come from its consequences. */
+static struct error *first_error(struct error *error, struct error *spare)
+{
+    return error->code == ERROR_NONE ? error : spare;
+}
+
+static int store_own(struct options *options, const struct option *option, const char *value)
+{
+    switch (option->target) {
+    case OWN_REPORT:
+        options->report = value;
+        return 0;
+    case OWN_POLICY:
+        return strings_add(&options->policies, value);
+    case OWN_QUIET:
+        options->verbosity = -1;
+        return 0;
+    case OWN_VERBOSE:
+        options->verbosity = 1;
+        return 0;
+    case OWN_JSON:
+        options->json = true;
+        return 0;
+    case OWN_HELP:
+        options->help = true;
+        return 0;
+    default:
+        return 0; /* looked up where it matters, by options_value() */
+    }
+}
+
+/* Reads one option at argv[*at] and moves *at past it. */
+static int take_option(struct options *options, char **argv, size_t *at, struct error *error)
+{
+    const char *word = argv[*at], *value = NULL, *equals = NULL;
+    const struct option *option;
+
+    *at += 1;
+    if (word[1] == '-') {
+        equals = strchr(word, '=');
+        option =
+            find_option(word + 2, equals ? (size_t)(equals - word - 2) : strlen(word + 2), options->command);
+    } else {
+        option = word[1] && !word[2] ? find_letter(word[1], options->command) : NULL;
+    }
+    if (!option)
+        return fail_unknown(options, word, error);
+    if (!option->value && equals) {
+        error_set(error, ERROR_USAGE, EINVAL, "option-value", "option --%s: it takes no value", option->name);
+        return error_hint(error, "write --%s", option->name);
+    }
+    if (option->value && equals) {
+        value = equals + 1;
+    } else if (option->value) {
+        value = argv[*at];
+        /* A forgotten value must not swallow `--` or the next option. */
+        if (!value || value[0] == '-') {
+            error_set(error, ERROR_USAGE, EINVAL, "option-value", "option --%s: a value must follow",
+                      option->name);
+            if (value && strcmp(value, "--") != 0)
+                return error_hint(error, "write --%s=%s if that is the value", option->name, QUOTE(value));
+            return error_hint(error, "write --%s %s", option->name, option->value);
+        }
+        *at += 1;
+    }
+    if (option->value && !*value)
+        return error_set(error, ERROR_USAGE, EINVAL, "option-value", "option --%s: the value is empty",
+                         option->name);
+    options->given[options->given_count++] = (struct option_given){option, value};
+    if (option->kind == OPTION_OWN && store_own(options, option, value) < 0)
+        return error_no_memory(error);
+    return 0;
+}
+
+/* What stands behind the options: `--` and a command, or the paths of `policy`, or nothing. */
+static int take_rest(struct options *options, char **argv, size_t at, struct error *error)
+{
+    bool command = options->command & (FOR_RUN | FOR_EXEC | FOR_PLAN);
+
+    if (argv[at] && strcmp(argv[at], "--") == 0)
+        at++;
+    else if (argv[at] && command)
+        return fail_dashes(options, argv, at, error);
+    else if (command && !options->help) {
+        error_set(error, ERROR_USAGE, EINVAL, "missing-command", "confine %s: `--` and a command are missing",
+                  options->name);
+        return error_hint(error, "confine %s [OPTIONS] -- COMMAND [ARG]...", options->name);
+    }
+    if (argv[at]) {
+        if (options->command & FOR_PROBE)
+            return error_set(error, ERROR_USAGE, EINVAL, "unexpected-word",
+                             "%s: confine %s takes no such word", QUOTE(argv[at]), options->name);
+        options->argv = argv + at;
+        return command && !*argv[at] ? error_set(error, ERROR_USAGE, EINVAL, "missing-command",
+                                                 "confine %s: the command's name is empty", options->name)
+                                     : 0;
+    }
+    if (!command || options->help)
+        return 0;
+    error_set(error, ERROR_USAGE, EINVAL, "missing-command", "confine %s: no command stands after `--`",
+              options->name);
+    return error_hint(error, "confine %s [OPTIONS] -- COMMAND [ARG]...", options->name);
+}
+
+int options_parse(struct options *options, const char *name, unsigned bit, char **argv, struct error *error)
+{
+    struct error spare = {0};
+    size_t at = 0, count = 0;
+    int result = 0, step;
+
+    while (argv[count])
+        count++;
+    *options = (struct options){.name = name, .command = bit};
+    options->given = calloc(count + 1, sizeof(*options->given));
+    if (!options->given)
+        return error_no_memory(error);
+    while (argv[at] && argv[at][0] == '-' && argv[at][1] && strcmp(argv[at], "--") != 0) {
+        step = take_option(options, argv, &at, first_error(error, &spare));
+        result = result ? result : step;
+    }
+    step = take_rest(options, argv, at, first_error(error, &spare));
+    return result ? result : step;
+}
+
+void options_free(struct options *options)
+{
+    free(options->given);
+    strings_free(&options->policies);
+    *options = (struct options){0};
+}
+
+const char *options_value(const struct options *options, enum option_kind kind, int target)
+{
+    const char *value = NULL;
+
+    for (size_t i = 0; i < options->given_count; i++)
+        if (options->given[i].option->kind == kind && options->given[i].option->target == target)
+            value = options->given[i].value ? options->given[i].value : "true";
+    return value;
+}

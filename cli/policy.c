@@ -1,0 +1,80 @@
+/*
+ * policy.c - `confine policy`: the policy in force, and what holds for a path.
+ *
+ * Should:  show where every entry comes from, and read the same layers as a run.
+ * Mustn't: start anything or create anything.
+ */
+#include "cli/cli.h"
+#include "cli/confinement.h"
+#include "policy/policy_explain.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The canonical name of PATH; of something that does not exist yet, as far as its directory does. */
+static int find_canonical(const char *path, char *canonical, struct error *error)
+{
+    char directory[PATH_MAX];
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    int length = slash ? (int)(slash - path) : 0;
+
+    if (realpath(path, canonical))
+        return 0;
+    if (errno == ENOENT && *name && strlen(path) < sizeof(directory)) {
+        size_t used;
+
+        snprintf(directory, sizeof(directory), "%.*s%s", length, path, slash ? "/" : ".");
+        if (realpath(directory, canonical)) {
+            used = strlen(canonical);
+            if ((size_t)snprintf(canonical + used, PATH_MAX - used, "%s%s", used > 1 ? "/" : "", name) <
+                PATH_MAX - used)
+                return 0;
+            errno = ENAMETOOLONG;
+        }
+    }
+    return error_set(error, ERROR_USAGE, errno, "path-missing", "path %s: %s", QUOTE(path), strerror(errno));
+}
+
+static int explain(const struct confinement *confinement, const struct options *options, struct text *text,
+                   struct error *error)
+{
+    char canonical[PATH_MAX];
+    int result = 0;
+
+    if (options->json)
+        return explain_policy_json(&confinement->policy, &confinement->resolved, text) < 0
+                   ? error_no_memory(error)
+                   : 0;
+    for (size_t i = 0; result == 0 && options->argv && options->argv[i]; i++) {
+        result = find_canonical(options->argv[i], canonical, error);
+        if (result == 0)
+            explain_path(&confinement->resolved, canonical, text);
+    }
+    if (result == 0 && !options->argv)
+        explain_policy(&confinement->policy, text);
+    return result;
+}
+
+int command_policy(char **argv, char **envp)
+{
+    struct confinement confinement = {0};
+    struct options options;
+    struct error error = {0};
+    struct text text = {0};
+    int result = options_parse(&options, "policy", FOR_POLICY, argv, &error), status;
+
+    if (result == 0 && options.help) {
+        help_command(command_by_name("policy"), &text);
+    } else if (result == 0) {
+        result = confinement_resolve(&confinement, &options, envp, &error);
+        if (result == 0)
+            result = explain(&confinement, &options, &text, &error);
+    }
+    status = result < 0 ? cli_fail(&error) : cli_print(&text);
+    text_free(&text);
+    confinement_free(&confinement);
+    options_free(&options);
+    return status;
+}

@@ -1,0 +1,101 @@
+/*
+ * probe.c - `confine probe`: one row per backend, with the reason and the remedy where it cannot be used.
+ */
+#include "run/probe.h"
+#include "cli/cli.h"
+#include "report/report.h"
+#include "util/json.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS_MAX 8
+
+static json_t *make_states(const struct probe_row *row)
+{
+    json_t *object = json_object();
+
+    for (int s = 0; object && s < SURFACE_COUNT; s++)
+        if (json_object_set_new(object, surface_table[s].name, json_string(state_name(row->states[s]))) !=
+            0) {
+            json_decref(object);
+            return NULL;
+        }
+    return object;
+}
+
+static int print_json(const struct probe_row *rows, size_t count, struct text *text)
+{
+    json_t *root = json_object(), *array = json_array();
+    int result = json_object_set_new(root, "schema", json_string("confine/probe/1"));
+    char *dump;
+
+    result |= json_object_set_new(root, "version", json_string(CONFINE_VERSION));
+    result |= json_object_set_new(root, "backends", array);
+    for (size_t i = 0; result == 0 && i < count; i++) {
+        json_t *object = json_object();
+
+        result |= value_set_text(object, "name", rows[i].backend);
+        result |= json_object_set_new(object, "usable", json_boolean(rows[i].usable));
+        result |= value_set_text(object, "reason", *rows[i].reason ? rows[i].reason : NULL);
+        result |= value_set_text(object, "message", *rows[i].message ? rows[i].message : NULL);
+        result |= value_set_text(object, "hint", *rows[i].hint ? rows[i].hint : NULL);
+        result |= json_object_set_new(object, "surfaces", make_states(&rows[i]));
+        result |= json_array_append_new(array, object);
+    }
+    dump = result == 0 ? json_dumps(root, JSON_INDENT(2) | JSON_ENSURE_ASCII) : NULL;
+    json_decref(root);
+    if (!dump)
+        return -ENOMEM;
+    text_addf(text, "%s\n", dump);
+    free(dump);
+    return 0;
+}
+
+static void print_people(const struct probe_row *row, struct text *text)
+{
+    static struct plan plan;
+    const struct report report = {.plan = &plan};
+    struct text lines = {0};
+
+    if (!row->usable) {
+        text_addf(text, "%s: no: %s [%s]%s%s%s\n", row->backend, row->message, row->reason,
+                  *row->hint ? " (" : "", row->hint, *row->hint ? ")" : "");
+        return;
+    }
+    text_addf(text, "%s: usable%s%s\n", row->backend, *row->message ? ": " : "", row->message);
+    for (int s = 0; s < SURFACE_COUNT; s++)
+        plan.claims[s] = (struct claim){.state = row->states[s]};
+    report_surfaces(&report, false, &lines);
+    for (const char *line = lines.data; line && *line; line += strcspn(line, "\n") + 1)
+        text_addf(text, "  %.*s\n", (int)(strcspn(line, "\n") - strlen("confine:   ")),
+                  line + strlen("confine:   "));
+    text_free(&lines);
+}
+
+int command_probe(char **argv, char **envp)
+{
+    struct probe_row rows[ROWS_MAX] = {0};
+    struct options options;
+    struct error error = {0};
+    struct text text = {0};
+    size_t count = ROWS_MAX;
+    int result = options_parse(&options, "probe", FOR_PROBE, argv, &error), status;
+    const char *only = options_value(&options, OPTION_KEY, KEY_BACKEND);
+
+    (void)envp;
+    if (result == 0 && options.help) {
+        help_command(command_by_name("probe"), &text);
+    } else if (result == 0) {
+        result = probe_backends(only && strcmp(only, "auto") == 0 ? NULL : only, rows, &count, &error);
+        if (result == 0 && options.json && print_json(rows, count, &text) < 0)
+            result = error_no_memory(&error);
+        for (size_t i = 0; result == 0 && !options.json && i < count; i++)
+            print_people(&rows[i], &text);
+    }
+    status = result < 0 ? cli_fail(&error) : cli_print(&text);
+    text_free(&text);
+    options_free(&options);
+    return status;
+}

@@ -1,0 +1,121 @@
+/*
+ * run.c - `confine run`: everything between the words on the command line and the report.
+ *
+ * Should:  end every way with one status, one line for people at most per fact, and one report where one was
+ *          asked for.
+ * Mustn't: start anything before the report's file is open.
+ */
+#include "run/run.h"
+#include "cli/cli.h"
+#include "cli/confinement.h"
+#include "cli/output.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+/* A name for this run that no other one has. */
+static int name_run(struct report *report, struct error *error)
+{
+    unsigned char random[16];
+
+    if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+        return error_set(error, ERROR_INTERNAL, EIO, "no-random", "getrandom: no random bytes");
+    for (size_t i = 0; i < sizeof(random); i++)
+        snprintf(report->run_id + 2 * i, 3, "%02x", random[i]);
+    if (clock_gettime(CLOCK_REALTIME, &report->started) != 0)
+        return error_set(error, ERROR_INTERNAL, errno, "no-clock", "clock_gettime: %s", strerror(errno));
+    return 0;
+}
+
+/* The report's file, once the grants are known or when they never will be. The first error is the one that
+ * is reported; a second one is said. */
+static int open_report(struct output *output, const struct options *options, struct report *report)
+{
+    struct error second = {0};
+    int result;
+
+    if (!options->report)
+        return 0;
+    result = output_open(output, options->report, report->resolved, &second);
+    if (result < 0 && report->error.code == ERROR_NONE)
+        report->error = second;
+    else if (result < 0)
+        cli_fail(&second);
+    return result;
+}
+
+/* Everything between parsed options and the start. Return: 0, or a negative errno with the report's error. */
+static int prepare(struct confinement *confinement, const struct options *options, struct output *output,
+                   char **envp, struct report *report)
+{
+    int result = cli_refuse_closed(&report->error), opened;
+
+    if (result == 0)
+        result = confinement_resolve(confinement, options, envp, &report->error);
+    if (confinement->has_resolved)
+        report->resolved = &confinement->resolved;
+    opened = open_report(output, options, report);
+    if (result < 0 || opened < 0)
+        return result < 0 ? result : opened;
+    result = confinement_plan(confinement, true, &report->error);
+    report->tried_count = confinement->tried_count;
+    memcpy(report->tried, confinement->tried, sizeof(report->tried));
+    if (confinement->has_plan) {
+        report->plan = &confinement->plan;
+        report->backend = confinement->plan.backend;
+    }
+    return result;
+}
+
+/* People first, then the file: a reader that waits for the report finds everything said. */
+static void finish(const struct options *options, struct output *output, const struct report *report)
+{
+    struct error error = {0};
+    struct text text = {0};
+
+    report_people(report, options->report ? -1 : options->verbosity, &text);
+    cli_say(&text);
+    if (output->fd < 0)
+        return;
+    if (report_json(report, &text) < 0)
+        error_no_memory(&error);
+    else
+        output_write(output, &text, &error);
+    text_free(&text);
+    /* The command ran and its status is the truth about it; the lost report is said. */
+    if (error.code != ERROR_NONE)
+        cli_fail(&error);
+}
+
+int command_run(char **argv, char **envp)
+{
+    struct confinement confinement = {0};
+    struct output output = OUTPUT_NONE;
+    struct report report = {.outcome.status = -1};
+    struct options options;
+    struct text text = {0};
+    int result, named, status;
+
+    result = options_parse(&options, "run", FOR_RUN, argv, &report.error);
+    if (result == 0 && options.help) {
+        options_free(&options);
+        help_command(command_by_name("run"), &text);
+        return cli_print(&text);
+    }
+    report.command = options.argv;
+    named = name_run(&report, result < 0 ? &(struct error){0} : &report.error);
+    if (result < 0)
+        open_report(&output, &options, &report);
+    else
+        result = named < 0 ? named : prepare(&confinement, &options, &output, envp, &report);
+    if (result == 0)
+        status = run_supervised(&confinement.plan, &confinement.resolved, &confinement.host, options.argv,
+                                &report);
+    else
+        status = cli_status(&report.error);
+    finish(&options, &output, &report);
+    confinement_free(&confinement);
+    options_free(&options);
+    return status;
+}

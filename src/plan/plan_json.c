@@ -1,0 +1,140 @@
+/*
+ * plan_json.c - a plan and its claims as JSON.
+ *
+ * Should:  give the same bytes for the same plan; print names where the run will put descriptors.
+ * Mustn't: lose a surface: one that has no claim is printed as open.
+ */
+#include "plan/plan_json.h"
+
+#include <errno.h>
+
+static int append_text(json_t *array, const char *text)
+{
+    json_t *holder = json_object();
+    int result = holder ? value_set_text(holder, "text", text) : -ENOMEM;
+
+    if (result == 0 && json_array_append(array, json_object_get(holder, "text")) != 0)
+        result = -ENOMEM;
+    json_decref(holder);
+    return result;
+}
+
+json_t *value_argv(char *const *argv)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; array && argv && argv[i]; i++)
+        if (append_text(array, argv[i]) < 0) {
+            json_decref(array);
+            return NULL;
+        }
+    return array;
+}
+
+json_t *value_strings(const struct strings *strings)
+{
+    return value_argv(strings->items);
+}
+
+int value_set_argv(json_t *object, const char *key, char *const *argv)
+{
+    char coded_key[64];
+    json_t *coded = json_array(), *holder = json_object(), *word;
+    bool replaced = false;
+    int result = coded && holder ? 0 : -ENOMEM;
+
+    snprintf(coded_key, sizeof(coded_key), "%s_b64", key);
+    for (size_t i = 0; result == 0 && argv && argv[i]; i++) {
+        json_object_clear(holder);
+        result = value_set_path(holder, "word", argv[i]);
+        word = json_object_get(holder, "word_b64");
+        replaced = replaced || word;
+        /* A word that is UTF-8 has no coded form; null says: take it as it stands. */
+        if (result == 0 && json_array_append_new(coded, word ? json_incref(word) : json_null()) != 0)
+            result = -ENOMEM;
+    }
+    if (result == 0 && json_object_set_new(object, key, argv ? value_argv(argv) : json_array()) != 0)
+        result = -ENOMEM;
+    if (result == 0 && replaced && json_object_set(object, coded_key, coded) != 0)
+        result = -ENOMEM;
+    json_decref(coded);
+    json_decref(holder);
+    return result;
+}
+
+static json_t *make_by(const struct claim *claim)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; array && i < claim->by_count; i++) {
+        json_t *by = json_object();
+
+        json_object_set_new(by, "mechanism", json_string(mechanism_name(claim->by[i].mechanism)));
+        json_object_set_new(by, "evidence", json_string(evidence_name(claim->by[i].evidence)));
+        if (json_object_size(by) != 2 || json_array_append(array, by) != 0) {
+            json_decref(by);
+            json_decref(array);
+            return NULL;
+        }
+        json_decref(by);
+    }
+    return array;
+}
+
+json_t *plan_surfaces_json(const struct claim *claims)
+{
+    static const struct claim nothing = {.reason = "not-planned"};
+    json_t *array = json_array();
+
+    for (int s = 0; array && s < SURFACE_COUNT; s++) {
+        const struct claim *claim = claims ? &claims[s] : &nothing;
+        json_t *surface = json_object();
+
+        json_object_set_new(surface, "id", json_string(surface_table[s].name));
+        json_object_set_new(surface, "state", json_string(state_name(claim->state)));
+        json_object_set_new(surface, "tried", json_integer(claim->tried));
+        json_object_set_new(surface, "reason", claim->reason ? json_string(claim->reason) : json_null());
+        json_object_set_new(surface, "by", make_by(claim));
+        if (json_object_size(surface) != 5 || json_array_append(array, surface) != 0) {
+            json_decref(surface);
+            json_decref(array);
+            return NULL;
+        }
+        json_decref(surface);
+    }
+    return array;
+}
+
+const char *plan_word_text(const struct word *word, const struct resolved *resolved)
+{
+    static const char *const fixed[] = {
+        [WORD_KEEP] = NULL,           [WORD_CHANNEL] = "CHANNEL", [WORD_LIVENESS] = "LIVENESS",
+        [WORD_SENTINEL] = "SENTINEL", [WORD_CHECKS] = NULL,       [WORD_COMMAND] = NULL,
+    };
+
+    if (word->kind == WORD_TEXT)
+        return word->text;
+    if (word->kind == WORD_PATH)
+        return word->path < resolved->path_count ? resolved->paths[word->path].path : "PATH";
+    return fixed[word->kind];
+}
+
+json_t *plan_chain_json(const struct plan *plan, const struct resolved *resolved, char *const *command)
+{
+    json_t *array = json_array();
+    int result = 0;
+
+    for (size_t i = 0; array && i < plan->word_count; i++) {
+        const char *text = plan_word_text(&plan->words[i], resolved);
+
+        if (text)
+            result = append_text(array, text);
+        for (size_t j = 0; !result && plan->words[i].kind == WORD_COMMAND && command && command[j]; j++)
+            result = append_text(array, command[j]);
+        if (result < 0) {
+            json_decref(array);
+            return NULL;
+        }
+    }
+    return array;
+}

@@ -1,0 +1,41 @@
+/*
+ * plan_json.h - a plan and its claims as JSON, and words as a shell reads them.
+ */
+#ifndef CONFINE_PLAN_PLAN_JSON_H
+#define CONFINE_PLAN_PLAN_JSON_H
+
+#include "plan/plan.h"
+#include "util/json.h"
+
+/* value_strings(), value_argv() - texts as an array; bytes that are no UTF-8 become U+FFFD.
+ * Return: a new reference, NULL without memory. */
+json_t *value_strings(const struct strings *strings);
+json_t *value_argv(char *const *argv);
+
+/*
+ * value_set_argv() - put @argv under @key; when a word is no UTF-8, also KEY_b64 with one item per word: its
+ * bytes in base64, or null for a word that is UTF-8.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int value_set_argv(json_t *object, const char *key, char *const *argv);
+
+/*
+ * plan_surfaces_json() - one object per surface, in the order of the table.
+ * @claims: SURFACE_COUNT of them; NULL: nothing was planned, so every surface is open
+ *
+ * Return: a new reference, NULL without memory.
+ */
+json_t *plan_surfaces_json(const struct claim *claims);
+
+/* plan_chain_json() - the words of the chain with names where descriptors will stand, the command included.
+ * Return: a new reference, NULL without memory. */
+json_t *plan_chain_json(const struct plan *plan, const struct resolved *resolved, char *const *command);
+
+/* plan_word_text() - how a word is printed; NULL: not at all, or the command. Static, or borrowed. */
+const char *plan_word_text(const struct word *word, const struct resolved *resolved);
+
+/* shell_quote() - append @word so that a shell reads it back, and a terminal is not told anything. */
+void shell_quote(struct text *text, const char *word);
+
+#endif

@@ -1,0 +1,181 @@
+/*
+ * report.c - what of the claims held, and one paragraph that says so.
+ *
+ * Should:  call a surface held only if this very run showed it.
+ * Mustn't: let a text that the command or a path chose stand unquoted or unbounded in the summary: it is
+ *          read by people at terminals and by models in prompts.
+ */
+#include "report/report.h"
+
+#include <signal.h>
+#include <string.h>
+
+#define SUMMARY_MAX     600 /* bytes, NUL included */
+#define SUMMARY_COMMAND 120
+#define SUMMARY_NAME    80
+
+/* Was @claim shown by this run? What is absent needs no mechanism. */
+static bool claim_shown(const struct claim *claim)
+{
+    if (claim->state == STATE_ABSENT)
+        return true;
+    if (claim->state != STATE_ENFORCED)
+        return false;
+    for (size_t i = 0; i < claim->by_count; i++)
+        if (claim->by[i].evidence == EVIDENCE_ATTESTED)
+            return true;
+    return false;
+}
+
+bool report_gap(const struct report *report, enum surface surface)
+{
+    if (!report->resolved || !plan_claims(report->resolved, surface))
+        return false;
+    return !report->plan || !claim_shown(&report->plan->claims[surface]);
+}
+
+enum enforcement report_enforcement(const struct report *report)
+{
+    bool something = false, all = true;
+
+    if (!report->resolved || !report->plan)
+        return ENFORCEMENT_NONE;
+    for (int s = 0; s < SURFACE_COUNT; s++) {
+        const struct claim *claim = &report->plan->claims[s];
+
+        if (claim->by_count > 0 && (claim->state == STATE_PARTIAL || claim->state == STATE_ENFORCED))
+            something = true;
+        if (report_gap(report, (enum surface)s))
+            all = false;
+    }
+    if (!something)
+        return ENFORCEMENT_NONE;
+    return all ? ENFORCEMENT_FULL : ENFORCEMENT_PARTIAL;
+}
+
+/* A buffer that is only ever added to in whole sentences: what does not fit is left out. */
+struct sentences {
+    char *buffer;
+    size_t size, length;
+};
+
+__attribute__((format(printf, 2, 3))) static void add_sentence(struct sentences *sentences,
+                                                               const char *format, ...)
+{
+    size_t room = sentences->size - sentences->length;
+    va_list list;
+    int length;
+
+    va_start(list, format);
+    length = vsnprintf(sentences->buffer + sentences->length, room, format, list);
+    va_end(list);
+    if (length < 0 || (size_t)length >= room)
+        sentences->buffer[sentences->length] = '\0';
+    else
+        sentences->length += (size_t)length;
+}
+
+/* The command's words, each quoted where it has to be, cut at SUMMARY_COMMAND bytes. */
+static void quote_command(char *const *command, struct text *text)
+{
+    char word[SUMMARY_NAME + 16];
+
+    for (size_t i = 0; command && command[i]; i++) {
+        text_quote(word, sizeof(word), command[i], SUMMARY_NAME);
+        if (text->length + strlen(word) > SUMMARY_COMMAND) {
+            text_add(text, " …");
+            break;
+        }
+        text_addf(text, "%s%s", i > 0 ? " " : "", word);
+    }
+}
+
+static void add_start(const struct report *report, struct sentences *sentences)
+{
+    static const char *const networks[] = {[NETWORK_NONE] = "no network",
+                                           [NETWORK_LISTED] = "listed network",
+                                           [NETWORK_HOST] = "the host's network"};
+    const struct resolved *resolved = report->resolved;
+    struct text command = {0};
+    char cwd[SUMMARY_NAME + 16];
+
+    quote_command(report->command, &command);
+    if (report->outcome.kind == OUTCOME_NOT_STARTED)
+        add_sentence(sentences, "Did not run %s: %s (%s).", command.data ? command.data : "anything",
+                     error_name(report->error.code), report->error.reason);
+    else
+        add_sentence(sentences, "Ran %s in %s (%s, %s, backend %s).", command.data ? command.data : "nothing",
+                     resolved && resolved->cwd ? text_quote(cwd, sizeof(cwd), resolved->cwd, SUMMARY_NAME)
+                                               : "?",
+                     resolved ? mode_name(resolved->mode) : "?",
+                     !resolved                                   ? "?"
+                     : resolved->mode == MODE_DANGER_FULL_ACCESS ? networks[NETWORK_HOST]
+                                                                 : networks[resolved->policy->network],
+                     report->backend ? report->backend : "none");
+    text_free(&command);
+}
+
+static void add_outcome(const struct outcome *outcome, struct sentences *sentences)
+{
+    switch (outcome->kind) {
+    case OUTCOME_NOT_STARTED:
+        break;
+    case OUTCOME_EXITED:
+        add_sentence(sentences, " Exit %d.", outcome->status);
+        break;
+    case OUTCOME_SIGNALED:
+        add_sentence(sentences, " Ended by signal %d (%s).", outcome->signal, strsignal(outcome->signal));
+        break;
+    case OUTCOME_TIMED_OUT:
+        add_sentence(sentences, " Ended by the time limit after %llu ms.",
+                     (unsigned long long)outcome->wall_ms);
+        break;
+    case OUTCOME_LIMIT:
+        add_sentence(sentences, " Ended by the limit %s.", outcome->limit ? outcome->limit : "?");
+        break;
+    }
+    if (outcome->survivors_killed > 0)
+        add_sentence(sentences, " %u process%s left behind %s killed.", outcome->survivors_killed,
+                     outcome->survivors_killed == 1 ? "" : "es",
+                     outcome->survivors_killed == 1 ? "was" : "were");
+}
+
+static void add_gaps(const struct report *report, struct sentences *sentences)
+{
+    struct text names = {0};
+    unsigned count = 0;
+
+    for (int s = 0; s < SURFACE_COUNT; s++)
+        if (report_gap(report, (enum surface)s) && ++count <= 6)
+            text_addf(&names, "%s%s", count > 1 ? ", " : "", surface_table[s].name);
+    if (report->outcome.kind == OUTCOME_NOT_STARTED)
+        add_sentence(sentences, " No process of the command was started.");
+    else if (report_enforcement(report) == ENFORCEMENT_NONE)
+        add_sentence(sentences, " Nothing was enforced.");
+    else if (count == 0)
+        add_sentence(sentences, " Everything that the policy claims was enforced and shown.");
+    else
+        add_sentence(sentences, count > 6 ? " Not held in full: %s and %u more." : " Not held in full: %s.",
+                     names.data ? names.data : "?", count - 6);
+    text_free(&names);
+}
+
+void report_summary(const struct report *report, char *buffer, size_t size)
+{
+    struct sentences sentences = {.buffer = buffer, .size = size < SUMMARY_MAX ? size : SUMMARY_MAX};
+    const struct outcome *outcome = &report->outcome;
+
+    if (size == 0)
+        return;
+    buffer[0] = '\0';
+    add_start(report, &sentences);
+    add_outcome(outcome, &sentences);
+    add_gaps(report, &sentences);
+    if (outcome->kind == OUTCOME_NOT_STARTED || report_enforcement(report) == ENFORCEMENT_NONE)
+        return;
+    add_sentence(&sentences, " No denial observer ran.");
+    if (outcome->kind == OUTCOME_EXITED && outcome->status != 0)
+        add_sentence(&sentences,
+                     " \"Permission denied\" for something outside the workspace may have been the "
+                     "sandbox, not the program.");
+}

@@ -1,0 +1,156 @@
+/*
+ * report_text.c - the report for people on stderr: one line per thing, each `confine: …`.
+ *
+ * Should:  be silent after an ordinary run unless more is asked for; group forty surfaces into nine lines.
+ * Mustn't: print a text from outside that is not quoted; a line never breaks.
+ */
+#include "report/report.h"
+
+#include <string.h>
+
+/* Messages are made of quoted names already. This is the second look: no control reaches the terminal. */
+static void add_line(struct text *text, const char *line)
+{
+    text_add(text, "confine: ");
+    for (const char *c = line; *c; c++) {
+        unsigned char byte = (unsigned char)*c;
+
+        if (byte < ' ' || byte == 0x7f)
+            text_addf(text, "\\x%02x", byte);
+        else
+            text_add_bytes(text, c, 1);
+    }
+    text_add(text, "\n");
+}
+
+__attribute__((format(printf, 2, 3))) static void add_linef(struct text *text, const char *format, ...)
+{
+    char line[2048];
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(line, sizeof(line), format, list);
+    va_end(list);
+    add_line(text, line);
+}
+
+void report_error(const struct error *error, struct text *text)
+{
+    if (*error->hint)
+        add_linef(text, "%s (%s)", error->message, error->hint);
+    else
+        add_line(text, error->message);
+}
+
+/* Notable: what a person would not expect of `COMMAND` alone. */
+static void add_notable(const struct report *report, struct text *text)
+{
+    const struct resolved *resolved = report->resolved;
+    const struct outcome *outcome = &report->outcome;
+    const struct strings *warnings[] = {resolved ? &resolved->policy->warnings : NULL,
+                                        resolved ? &resolved->warnings : NULL,
+                                        report->plan ? &report->plan->warnings : NULL, &report->warnings};
+
+    for (size_t i = 0; i < ARRAY_SIZE(warnings); i++)
+        for (size_t j = 0; warnings[i] && j < warnings[i]->count; j++)
+            add_linef(text, "warning: %s", warnings[i]->items[j]);
+    for (size_t i = 0; resolved && i < resolved->skipped_count; i++)
+        add_linef(text, "skipped: %s: %s", QUOTE(resolved->skipped[i].what), resolved->skipped[i].why);
+    if (outcome->kind == OUTCOME_NOT_STARTED)
+        return;
+    if (resolved && resolved->mode == MODE_DANGER_FULL_ACCESS)
+        add_line(text, "danger-full-access: nothing was enforced, every surface was open");
+    if (outcome->kind == OUTCOME_TIMED_OUT)
+        add_linef(text, "the time limit ended the run after %llu ms", (unsigned long long)outcome->wall_ms);
+    if (outcome->kind == OUTCOME_LIMIT)
+        add_linef(text, "the limit %s ended the run", outcome->limit ? outcome->limit : "?");
+    if (outcome->survivors_killed > 0)
+        add_linef(text, "%u process%s left behind %s killed", outcome->survivors_killed,
+                  outcome->survivors_killed == 1 ? "" : "es",
+                  outcome->survivors_killed == 1 ? "was" : "were");
+}
+
+/* The words of one group: `fs.write, fs.truncate`. */
+static void add_names(struct text *names, const char *name)
+{
+    text_addf(names, "%s%s", names->length > 0 ? ", " : "", name);
+}
+
+/* One line for a group: what held in full, in part, what is open. */
+static void add_group(const struct report *report, const char *group, struct text *text)
+{
+    struct text held = {0}, partial = {0}, open = {0};
+
+    for (int s = 0; s < SURFACE_COUNT; s++) {
+        const struct claim *claim = &report->plan->claims[s];
+        const char *name = surface_table[s].name;
+
+        if (strcmp(surface_table[s].group, group) != 0)
+            continue;
+        if (claim->state == STATE_PARTIAL)
+            add_names(&partial, name);
+        else if (claim->state == STATE_OPEN)
+            add_names(&open, name);
+        else
+            add_names(&held, name);
+    }
+    text_addf(text, "confine:   %-10s", group);
+    if (held.length > 0)
+        text_addf(text, " held: %s%s", held.data, partial.length + open.length > 0 ? ";" : "");
+    if (partial.length > 0)
+        text_addf(text, " in part: %s%s", partial.data, open.length > 0 ? ";" : "");
+    if (open.length > 0)
+        text_addf(text, " open: %s", open.data);
+    text_add(text, "\n");
+    text_free(&held);
+    text_free(&partial);
+    text_free(&open);
+}
+
+/* One line for a surface: its state, by what and how that was shown, or what crosses. */
+static void add_surface(const struct claim *claim, const struct surface_info *info, struct text *text)
+{
+    text_addf(text, "confine:     %-16s %-8s", info->name, state_name(claim->state));
+    for (size_t i = 0; i < claim->by_count; i++)
+        text_addf(text, "%s %s (%s)", i > 0 ? "," : "", mechanism_name(claim->by[i].mechanism),
+                  evidence_name(claim->by[i].evidence));
+    if (claim->reason)
+        text_addf(text, " [%s]", claim->reason);
+    if (claim->state == STATE_OPEN || claim->state == STATE_PARTIAL)
+        text_addf(text, " %s", info->what);
+    text_add(text, "\n");
+}
+
+void report_surfaces(const struct report *report, bool each, struct text *text)
+{
+    const char *group = "";
+
+    if (!report->plan)
+        return;
+    for (int s = 0; s < SURFACE_COUNT; s++) {
+        if (strcmp(surface_table[s].group, group) != 0) {
+            group = surface_table[s].group;
+            add_group(report, group, text);
+        }
+        if (each)
+            add_surface(&report->plan->claims[s], &surface_table[s], text);
+    }
+}
+
+void report_people(const struct report *report, int verbosity, struct text *text)
+{
+    char summary[600];
+
+    if (verbosity >= 0)
+        add_notable(report, text);
+    if (verbosity > 0) {
+        for (size_t i = 0; i < report->tried_count; i++)
+            add_linef(text, "backend %s passed over: %s", report->tried[i].name, report->tried[i].message);
+        report_summary(report, summary, sizeof(summary));
+        add_line(text, summary);
+        if (report->outcome.kind != OUTCOME_NOT_STARTED)
+            report_surfaces(report, true, text);
+    }
+    if (report->error.code != ERROR_NONE)
+        report_error(&report->error, text);
+}

@@ -1,0 +1,28 @@
+/*
+ * probe.h - what each backend can do on this machine, found by starting its chain.
+ */
+#ifndef CONFINE_RUN_PROBE_H
+#define CONFINE_RUN_PROBE_H
+
+#include "backend/backend.h"
+
+/* One backend: usable with its surfaces, or why not and what to do. */
+struct probe_row {
+    const char *backend;
+    bool usable;
+    char reason[48];
+    char message[512];
+    char hint[512];
+    enum surface_state states[SURFACE_COUNT];
+};
+
+/*
+ * probe_backends() - enforce for real, with a time limit, and say what held.
+ * @only:  one backend by name; NULL: all
+ * @rows:  room for @count rows; @count is set to how many were filled
+ *
+ * Return: 0, or a negative errno with @error (an unknown name); a backend that is not usable is a row.
+ */
+int probe_backends(const char *only, struct probe_row *rows, size_t *count, struct error *error);
+
+#endif
