@@ -53,10 +53,12 @@ enum enforcement report_enforcement(const struct report *report)
     return all ? ENFORCEMENT_FULL : ENFORCEMENT_PARTIAL;
 }
 
-/* A buffer that is only ever added to in whole sentences: what does not fit is left out. */
+/* A buffer that is only ever added to in whole sentences: from the first that does not fit on, all are left
+ * out, so that what stands there is a beginning. */
 struct sentences {
     char *buffer;
     size_t size, length;
+    bool full;
 };
 
 __attribute__((format(printf, 2, 3))) static void add_sentence(struct sentences *sentences,
@@ -66,13 +68,17 @@ __attribute__((format(printf, 2, 3))) static void add_sentence(struct sentences 
     va_list list;
     int length;
 
+    if (sentences->full)
+        return;
     va_start(list, format);
     length = vsnprintf(sentences->buffer + sentences->length, room, format, list);
     va_end(list);
-    if (length < 0 || (size_t)length >= room)
+    if (length < 0 || (size_t)length >= room) {
         sentences->buffer[sentences->length] = '\0';
-    else
-        sentences->length += (size_t)length;
+        sentences->full = true;
+        return;
+    }
+    sentences->length += (size_t)length;
 }
 
 /* The command's words, each quoted where it has to be, cut at SUMMARY_COMMAND bytes. */
