@@ -12,13 +12,14 @@ static struct resolved resolved;
 static struct plan plan;
 static struct report report;
 
-static char *const words[] = {"make", "test", NULL};
+static char make[] = "make", test[] = "test", app[] = "/home/me/app";
+static char *const words[] = {make, test, NULL};
 
 static void set_up(void)
 {
     policy = (struct policy){.mode = MODE_WORKSPACE_WRITE};
     resolved = (struct resolved){.policy = &policy, .mode = MODE_WORKSPACE_WRITE, .mode_from = "option"};
-    resolved.cwd = resolved.workspace = (char *)"/home/me/app";
+    resolved.cwd = resolved.workspace = app;
     plan = (struct plan){.backend = "landlock", .supervised = true};
     for (int s = 0; s < SURFACE_COUNT; s++)
         if (plan_claims(&resolved, (enum surface)s)) {
@@ -181,9 +182,7 @@ TEST(a_report_of_nothing_has_every_key_too)
 
 TEST(bytes_that_are_no_text_are_kept)
 {
-    char *const odd[] = {"a\xff"
-                         "b",
-                         "ü", NULL};
+    char first[] = {'a', '\xff', 'b', '\0'}, second[] = "ü", *const odd[] = {first, second, NULL};
     json_t *root, *coded;
 
     report.command = odd;
