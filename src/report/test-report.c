@@ -12,8 +12,8 @@ static struct resolved resolved;
 static struct plan plan;
 static struct report report;
 
-static char make[] = "make", test[] = "test", app[] = "/home/me/app";
-static char *const words[] = {make, test, NULL};
+static char make[] = "make", test_word[] = "test", app[] = "/home/me/app";
+static char *const words[] = {make, test_word, NULL};
 
 static void set_up(void)
 {
