@@ -44,6 +44,7 @@ struct chain {
     const char *name;         /* the running link, for messages */
     char **argv;              /* argv[0] names the link; NULL-terminated */
     char **envp;              /* passed through, never read but for PATH */
+    char **words;             /* the whole argv of the process, for whoever must not leave it readable */
     const struct link *fused; /* ends with a NULL name; NULL in a link that stands alone */
 };
 
@@ -224,6 +225,8 @@ static inline void chain_set_dumpable(const struct chain *chain, bool dumpable)
 {
     if (prctl(PR_SET_DUMPABLE, dumpable ? 1 : 0, 0, 0, 0) != 0)
         chain_fatal_errno(chain, "PR_SET_DUMPABLE", errno);
+    if (prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != (dumpable ? 1 : 0))
+        chain_fatal(chain, "PR_SET_DUMPABLE", "the kernel reported success but did nothing");
 }
 
 /* chain_start() - refuse what no link may start with. */
@@ -242,7 +245,7 @@ static inline void chain_start(const struct chain *chain)
 #define LINK_MAIN(NAME, FUNCTION)                                                                            \
     int main(int argc, char **argv, char **envp)                                                             \
     {                                                                                                        \
-        struct chain chain = {.name = NAME, .argv = argv, .envp = envp};                                     \
+        struct chain chain = {.name = NAME, .argv = argv, .envp = envp, .words = argv};                                     \
                                                                                                              \
         (void)argc;                                                                                          \
         chain_start(&chain);                                                                                 \

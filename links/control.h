@@ -1,0 +1,152 @@
+/*
+ * control.h - the pair that shows a Landlock domain, whatever it grants.
+ *
+ * A call that answers 0 proves nothing: a system call filter can answer for
+ * the kernel. So a link takes a child before it restricts itself, inspects it,
+ * and must be refused the same afterwards: a process inside a domain cannot
+ * inspect one outside. That depends neither on what is granted nor on the
+ * caller's uid, and needs no file system.
+ *
+ * The act is get_robust_list(), which asks the kernel for the right to trace,
+ * in its reading form: Yama does not take part in that at any setting, and
+ * the default filters of container engines let it pass. process_vm_readv()
+ * cannot be used, because the child shares our memory (nothing is copied: a
+ * third of a fork's price) and the kernel asks nobody about one's own memory:
+ * it was seen to succeed from inside the domain.
+ *
+ * The child only waits for the end of a pipe. It is not ended by a signal:
+ * from inside a signal scope none leaves, and the one on a parent's death is
+ * subject to that scope as well. The pipe ends with us, however we end.
+ *
+ * Should:  be gone before the command starts, and soon after our death at any
+ *          point; leave no SIGCHLD pending (its exit signal is 0).
+ * Mustn't: use errno or anything else of the libc in the child: it runs on our
+ *          memory. A faked clone that answers 0 enters the child's code in the
+ *          link itself; it ends there with LINK_FAILED.
+ */
+#ifndef CONFINE_LINKS_CONTROL_H
+#define CONFINE_LINKS_CONTROL_H
+
+#include "chain.h"
+#include "kernel_abi.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#ifndef __WALL
+#define __WALL 0x40000000
+#endif
+
+#define CONTROL_STACK 16384 /* never touched but for its last page */
+
+struct control {
+    pid_t pid;   /* the child, until control_end() */
+    int release; /* write end of its pipe; the child ends when this is closed */
+};
+
+/* What the child needs. It mustn't rely on its argument: after a faked clone that is anything. */
+static struct {
+    int wait;
+    int release;
+} control_pipe;
+
+static int control_child(void *unused)
+{
+    char byte;
+
+    (void)unused;
+    kernel_call(SYS_close, control_pipe.release, 0, 0, 0, 0, 0);
+    if (kernel_call(SYS_fcntl, control_pipe.release, F_GETFD, 0, 0, 0, 0) != -EBADF)
+        kernel_call(SYS_exit_group, LINK_FAILED, 0, 0, 0, 0, 0); /* it would wait for itself */
+    while (kernel_call(SYS_read, control_pipe.wait, KERNEL_PTR(&byte), 1, 0, 0, 0) == -EINTR)
+        ;
+    kernel_call(SYS_exit_group, LINK_FAILED, 0, 0, 0, 0, 0);
+    return LINK_FAILED; /* the libc's clone ends with it */
+}
+
+/* Inspects the child. A new process has no such list, and the kernel writes that down; an answer of 0 with
+ * nothing written is not the kernel's. Return: 0 when the child could be inspected, else -errno (-EIO: a lie). */
+static inline int inspect_control(const struct control *control)
+{
+    static const size_t head_size = 3 * sizeof(void *); /* struct robust_list_head */
+    uintptr_t head = UINTPTR_MAX;
+    size_t size = 0;
+    long answer = kernel_call(SYS_get_robust_list, control->pid, KERNEL_PTR(&head), KERNEL_PTR(&size), 0, 0, 0);
+
+    if (answer < 0)
+        return (int)answer;
+    return answer == 0 && head == 0 && size == head_size ? 0 : -EIO;
+}
+
+/*
+ * control_start() - take the child and show that it can be inspected.
+ * @control: filled
+ *
+ * Makes the process dumpable until control_end(), because an undumpable one
+ * cannot be inspected without any Landlock either. Ends the link on failure.
+ */
+static inline void control_start(const struct chain *chain, struct control *control)
+{
+    static char stack[CONTROL_STACK] __attribute__((aligned(16)));
+    int ends[2] = {-1, -1};
+    int error;
+
+    chain_set_dumpable(chain, true);
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        chain_fatal_errno(chain, "control pipe", errno);
+    if (ends[0] < 0 || ends[1] < 0 || ends[0] == ends[1])
+        chain_fatal(chain, "control pipe", "the kernel reported success but made no pipe");
+    control_pipe.wait = ends[0];
+    control_pipe.release = ends[1];
+    control->release = ends[1];
+    control->pid = clone(control_child, stack + sizeof(stack), CLONE_VM, NULL);
+    if (control->pid < 0)
+        chain_fatal_errno(chain, "control child", errno);
+    close(ends[0]);
+    error = inspect_control(control);
+    if (error == -EIO)
+        chain_fatal(chain, "control pair", "the kernel reported success but inspected nothing");
+    if (error == -EPERM || error == -ENOSYS)
+        chain_fatal(chain, "control pair",
+                    "an own child cannot be inspected before restricting, so nothing can be shown: does a system "
+                    "call filter refuse get_robust_list, or a security module tracing?");
+    if (error)
+        chain_fatal_errno(chain, "control pair", -error);
+}
+
+/* control_restricted() - the same act must be refused now. Ends the link otherwise. */
+static inline void control_restricted(const struct chain *chain, const struct control *control)
+{
+    int error = inspect_control(control);
+
+    if (error == 0 || error == -EIO)
+        chain_fatal(chain, "control pair", "the kernel reported success but nothing is restricted");
+    if (error != -EPERM)
+        chain_fatal_errno(chain, "control pair after restricting", -error);
+}
+
+/* control_signal() - Return: 0 when the child can be signalled, else -errno. Sends nothing. */
+static inline int control_signal(const struct control *control)
+{
+    return (int)kernel_call(SYS_kill, control->pid, 0, 0, 0, 0, 0);
+}
+
+/* control_end() - let the child go, see it gone, and become undumpable again. */
+static inline void control_end(const struct chain *chain, struct control *control)
+{
+    pid_t gone;
+
+    close(control->release);
+    if (fcntl(control->release, F_GETFD) != -1 || errno != EBADF)
+        chain_fatal(chain, "control pipe", "the kernel reported success but closed nothing");
+    do
+        gone = waitpid(control->pid, NULL, __WALL);
+    while (gone < 0 && errno == EINTR);
+    if (gone != control->pid)
+        chain_fatal_errno(chain, "control child", gone < 0 ? errno : ECHILD);
+    control->pid = 0;
+    chain_set_dumpable(chain, false);
+}
+
+#endif
