@@ -47,6 +47,8 @@ static int resolve_confined(struct resolving *resolving)
     int r = resolve_grants(resolving);
 
     if (r == 0)
+        r = resolve_caches(resolving);
+    if (r == 0)
         r = resolving_check_links(resolving);
     if (r == 0)
         r = merge_grants(resolving);
@@ -54,6 +56,10 @@ static int resolve_confined(struct resolving *resolving)
         r = resolve_cwd(resolving);
     if (r == 0)
         r = resolving_check_links(resolving); /* the start directory */
+    if (r == 0)
+        r = resolve_hidden(resolving);
+    if (r == 0)
+        r = resolve_edges(resolving);
     return r;
 }
 

@@ -13,6 +13,10 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+/* Starts the value of a variable that points into the private temp directory. The run puts the directory in
+ * its place; where there is none (exec) the variable is left out. */
+#define TMP_PLACEHOLDER "@TMP@"
+
 enum grant {
     GRANT_NONE = 0,
     GRANT_READ,   /* read and execute */
@@ -48,7 +52,8 @@ struct hidden {
     mode_t type;
     bool named;
     bool readable;    /* the caller could read it: a control exists */
-    const char *held; /* NULL: held by a level; else why not: `inside-writable`, `too-many-siblings` */
+    const char *held; /* NULL: held, by a level or because nothing above it is readable; else why not:
+                       * `inside-writable`, `contains-grant`, `too-many-siblings`, `not-listable` */
 };
 
 /* An existing object outside every writable grant, next to an edge of one: rename(x, x) is tried on it. */
@@ -91,7 +96,7 @@ struct resolved {
     bool require_full;
     bool named[SURFACE_COUNT]; /* the user named something that stands or falls with this surface */
 
-    struct strings env;         /* the command's environment, NAME=VALUE; TMPDIR is added by the run */
+    struct strings env;         /* the command's, NAME=VALUE, TMP_PLACEHOLDER in it; the run adds TMPDIR */
     struct strings env_unset;   /* names taken away by @secrets or by name, for the report */
     struct strings env_secrets; /* names that @secrets took away: checked to be absent */
     int *pass_fds;

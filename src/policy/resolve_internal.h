@@ -99,6 +99,10 @@ void opened_free(struct opened *opened);
  * error set. */
 int resolving_absolute(struct resolving *resolving, const struct asked *asked, const char *base, char **ret);
 
+/* strings_add_joined() - the first @length bytes of @front, then @back. Sets are long and every run expands
+ * them: no printf there. Return: 0 or -ENOMEM. */
+int strings_add_joined(struct strings *strings, const char *front, size_t length, const char *back);
+
 /* resolving_expand() - an item of a set: `~` becomes every home that counts, `$NAME` every absolute path of
  * that variable. Return: 0 or -ENOMEM with the error set. */
 int resolving_expand(struct resolving *resolving, const char *item, struct strings *names);

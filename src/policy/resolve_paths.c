@@ -308,6 +308,22 @@ int resolving_absolute(struct resolving *resolving, const struct asked *asked, c
     return length < 0 ? error_no_memory(resolving->error) : 0;
 }
 
+int strings_add_joined(struct strings *strings, const char *front, size_t length, const char *back)
+{
+    size_t more = strlen(back);
+    char stack[PATH_MAX], *name = length + more < sizeof(stack) ? stack : malloc(length + more + 1);
+    int r;
+
+    if (!name)
+        return -ENOMEM;
+    memcpy(name, front, length);
+    memcpy(name + length, back, more + 1);
+    r = strings_add(strings, name);
+    if (name != stack)
+        free(name);
+    return r;
+}
+
 /* The homes that `~` of a set stands for: the environment may only add. */
 static int expand_home(struct resolving *resolving, const char *rest, struct strings *names)
 {
@@ -319,7 +335,7 @@ static int expand_home(struct resolving *resolving, const char *rest, struct str
 
         for (size_t j = 0; j < i && !seen; j++)
             seen = homes[j] && strcmp(homes[i], homes[j]) == 0;
-        if (!seen && strings_addf(names, "%s%s", homes[i], rest) < 0)
+        if (!seen && strings_add_joined(names, homes[i], strlen(homes[i]), rest) < 0)
             return error_no_memory(resolving->error);
     }
     return 0;
@@ -338,7 +354,7 @@ static int expand_variable(struct resolving *resolving, const char *item, struct
     while (value && *value) {
         size_t part = strcspn(value, ":");
 
-        if (value[0] == '/' && strings_addf(names, "%.*s%s", (int)part, value, rest) < 0)
+        if (value[0] == '/' && strings_add_joined(names, value, part, rest) < 0)
             return error_no_memory(resolving->error);
         value += part;
         value += *value == ':';
@@ -352,6 +368,13 @@ int resolving_expand(struct resolving *resolving, const char *item, struct strin
         return expand_home(resolving, item + 1, names);
     if (item[0] == '$')
         return expand_variable(resolving, item, names);
+    if (strncmp(item, "./", 2) == 0) { /* below the workspace */
+        const char *workspace = resolving->resolved->workspace;
+
+        return workspace && strings_add_joined(names, workspace, strlen(workspace), item + 1) < 0
+                   ? error_no_memory(resolving->error)
+                   : 0;
+    }
     return strings_add(names, item) < 0 ? error_no_memory(resolving->error) : 0;
 }
 
