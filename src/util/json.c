@@ -19,18 +19,25 @@ struct walk {
     size_t at;
 };
 
-static void tell_position(const char *text, size_t at, int *ret_line, int *ret_column)
+/* Line and column of offset AT; goes on from the last one where it can. */
+static void tell_position(struct document *document, size_t at, int *ret_line, int *ret_column)
 {
-    *ret_line = 1;
-    *ret_column = 1;
-    for (size_t i = 0; i < at; i++) {
-        if (text[i] == '\n') {
-            ++*ret_line;
-            *ret_column = 1;
-        } else if (((unsigned char)text[i] & 0xc0) != 0x80) {
-            ++*ret_column;
+    if (at < document->counted || document->line == 0) {
+        document->counted = 0;
+        document->line = document->column = 1;
+    }
+    for (; document->counted < at; document->counted++) {
+        char byte = document->text[document->counted];
+
+        if (byte == '\n') {
+            document->line++;
+            document->column = 1;
+        } else if (((unsigned char)byte & 0xc0) != 0x80) {
+            document->column++;
         }
     }
+    *ret_line = document->line;
+    *ret_column = document->column;
 }
 
 static char peek_byte(const struct walk *walk)
@@ -79,48 +86,68 @@ static void skip_value(struct walk *walk)
     } while (depth > 0 && walk->at < walk->length);
 }
 
-/* Is the string from FROM to TO, quotes included, KEY? It may be written with escapes. */
+/* Is the string at FROM, quotes included, KEY? It may be written with escapes. */
 static bool is_key(const char *from, size_t length, const char *key)
 {
-    json_t *value = json_loadb(from, length, JSON_DECODE_ANY, NULL);
-    bool same = json_is_string(value) && strcmp(json_string_value(value), key) == 0;
+    json_t *value;
+    bool same;
 
+    if (!memchr(from, '\\', length))
+        return length == strlen(key) + 2 && memcmp(from + 1, key, length - 2) == 0;
+    value = json_loadb(from, length, JSON_DECODE_ANY, NULL);
+    same = json_is_string(value) && strcmp(json_string_value(value), key) == 0;
     json_decref(value);
     return same;
 }
 
-/* Goes from the start of an object or array to the member that PLACE names; *ret_key is where its key begins.
- */
-static bool enter_place(struct walk *walk, const struct place *place, size_t *ret_key)
+/* From the start of a member, the INDEXth, onwards to the one that PLACE names; *ret_key is where it begins,
+ * the walk then stands at its value. */
+static bool find_member(struct walk *walk, const struct place *place, struct document_mark *mark,
+                        size_t index, size_t *ret_key)
 {
-    skip_between(walk);
-    if (peek_byte(walk) != (place->key ? '{' : '['))
-        return false;
-    walk->at++;
-    for (size_t index = 0;; index++) {
+    for (;; index++) {
         size_t start;
+        bool found = !place->key && index == place->index;
 
         skip_between(walk);
         start = walk->at;
         if (start >= walk->length || peek_byte(walk) == '}' || peek_byte(walk) == ']')
             return false;
-        *ret_key = start;
         if (place->key) {
-            bool found;
-
             skip_string(walk);
             found = is_key(walk->text + start, walk->at - start, place->key);
             skip_between(walk);
-            if (found)
-                return true;
-        } else if (index == place->index) {
+        }
+        if (found) {
+            mark->member = *ret_key = start;
+            mark->index = index;
             return true;
         }
         skip_value(walk);
     }
 }
 
-bool document_locate(const struct document *document, const struct place *place, bool at_key, int *ret_line,
+/* From the start of an object or array to the member that PLACE names. */
+static bool enter_place(struct walk *walk, const struct place *place, struct document_mark *mark,
+                        size_t *ret_key)
+{
+    size_t container;
+
+    skip_between(walk);
+    if (peek_byte(walk) != (place->key ? '{' : '['))
+        return false;
+    container = walk->at;
+    if (mark->member > 0 && mark->container == container && (place->key || place->index >= mark->index)) {
+        walk->at = mark->member;
+        if (find_member(walk, place, mark, mark->index, ret_key))
+            return true;
+    }
+    *mark = (struct document_mark){.container = container};
+    walk->at = container + 1;
+    return find_member(walk, place, mark, 0, ret_key);
+}
+
+bool document_locate(struct document *document, const struct place *place, bool at_key, int *ret_line,
                      int *ret_column)
 {
     const struct place *way[DOCUMENT_DEPTH + 2];
@@ -135,10 +162,10 @@ bool document_locate(const struct document *document, const struct place *place,
     }
     skip_between(&walk);
     key = walk.at;
-    while (count > 0)
-        if (!enter_place(&walk, way[--count], &key))
+    for (size_t depth = 0; count > 0; depth++)
+        if (!enter_place(&walk, way[--count], &document->marks[depth], &key))
             return false;
-    tell_position(document->text, at_key ? key : walk.at, ret_line, ret_column);
+    tell_position(document, at_key ? key : walk.at, ret_line, ret_column);
     return true;
 }
 
@@ -189,7 +216,7 @@ static size_t find_token(const char *text, size_t length, const json_error_t *se
 }
 
 /* jansson's own words, with the token quoted: it comes from outside. */
-static int refuse_text(const struct document *document, const json_error_t *seen, struct error *error)
+static int refuse_text(struct document *document, const json_error_t *seen, struct error *error)
 {
     static const char mark[] = " near '";
     char what[sizeof(seen->text)], *near;
@@ -206,8 +233,8 @@ static int refuse_text(const struct document *document, const json_error_t *seen
             near[sizeof(mark) - 1 + --token_length] = '\0';
         *near = '\0';
     }
-    tell_position(document->text, find_token(document->text, document->length, seen, token, token_length),
-                  &line, &column);
+    tell_position(document, find_token(document->text, document->length, seen, token, token_length), &line,
+                  &column);
     return error_set(error, ERROR_POLICY_INVALID, 0, "policy-invalid", "%s:%d:%d: %s%s%s",
                      QUOTE(document->name), line, column, what, near ? " at " : "", near ? QUOTE(token) : "");
 }
@@ -216,12 +243,18 @@ int document_parse(struct document *document, const char *name, const char *text
                    struct error *error)
 {
     size_t deep = find_too_deep(text, length);
+    const char *nul = memchr(text, '\0', length);
     json_error_t seen;
     int line, column;
 
     *document = (struct document){.name = name, .text = text, .length = length};
+    if (nul) {
+        tell_position(document, (size_t)(nul - text), &line, &column);
+        return error_set(error, ERROR_POLICY_INVALID, 0, "policy-invalid", "%s:%d:%d: a NUL byte",
+                         QUOTE(name), line, column);
+    }
     if (deep < length) {
-        tell_position(text, deep, &line, &column);
+        tell_position(document, deep, &line, &column);
         return error_set(error, ERROR_POLICY_INVALID, 0, "policy-invalid",
                          "%s:%d:%d: more than %d arrays and objects within each other", QUOTE(name), line,
                          column, DOCUMENT_DEPTH);

@@ -14,12 +14,23 @@
 
 #define DOCUMENT_DEPTH 16 /* nested arrays and objects */
 
+/* Where the last look-up stood on one level: the next one usually goes on from there. */
+struct document_mark {
+    size_t container; /* offset of the array or object; the rest holds for this one only */
+    size_t member;    /* offset of the member found in it; 0: none */
+    size_t index;     /* of that member */
+};
+
 /* A text and what it says. */
 struct document {
     const char *name; /* for messages; borrowed */
     const char *text; /* borrowed, for as long as positions are asked for */
     size_t length;
     json_t *root; /* owned */
+    struct document_mark marks[DOCUMENT_DEPTH + 2];
+    size_t counted; /* offset up to which lines were counted, */
+    int line;       /* and what was seen there */
+    int column;
 };
 
 /* Where in a document: the way down, outermost first. Steps are linked on the stack of the reader. */
@@ -43,9 +54,11 @@ void document_free(struct document *document);
  * document_locate() - line and column, both from 1 and in characters, of what @place names.
  * @at_key: of the key rather than of the value
  *
+ * Going through a document in its own order takes time in proportion to its length, not to its square.
+ *
  * Return: true, or false when there is no such place (both numbers are 1 then).
  */
-bool document_locate(const struct document *document, const struct place *place, bool at_key, int *ret_line,
+bool document_locate(struct document *document, const struct place *place, bool at_key, int *ret_line,
                      int *ret_column);
 
 /*
