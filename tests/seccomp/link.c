@@ -1,0 +1,358 @@
+/*
+ * link.c - seccomp-run as a program: its words, its failures, lying kernels,
+ * nesting, and that what it loads is what was generated.
+ */
+#include "filter.h"
+
+#include <sys/ptrace.h>
+#include <sys/user.h>
+
+#define WORDS 24
+
+struct outcome {
+    int status; /* exit status, 128 + signal */
+    char out[512], err[1024];
+};
+
+/* A filter that answers one call with an errno; 0 is a kernel that lies. */
+struct liar {
+    uint32_t nr;
+    uint32_t answer;
+};
+
+static int read_all(int fd, char *text, size_t size)
+{
+    size_t at = 0;
+    ssize_t got;
+
+    while (at + 1 < size && (got = read(fd, text + at, size - 1 - at)) > 0)
+        at += (size_t)got;
+    text[at] = '\0';
+    return close(fd);
+}
+
+static void load_liar(const struct liar *liar)
+{
+    struct sock_filter code[] = {{FILTER_LOAD, 0, 0, FILTER_DATA_NR},
+                                 {FILTER_IF_EQUAL, 0, 1, liar->nr},
+                                 {FILTER_RETURN, 0, 0, SECCOMP_RET_ERRNO | liar->answer},
+                                 {FILTER_RETURN, 0, 0, SECCOMP_RET_ALLOW}};
+
+    if (filter_load(code, 4) != 0)
+        _exit(126);
+}
+
+/* Runs seccomp-run with these words, or WORDS[0] itself when it holds a slash. */
+static void run(struct outcome *outcome, const struct liar *liar, const char *const *words)
+{
+    static char link[PATH_MAX];
+    const char *argv[WORDS + 2];
+    int out[2], err[2], status, count = 0;
+    pid_t child;
+
+    snprintf(link, sizeof(link), "%s/seccomp-run", need_environment("CONFINE_LINKS"));
+    if (!words[0] || !strchr(words[0], '/'))
+        argv[count++] = link;
+    for (int i = 0; i < WORDS && words[i]; i++)
+        argv[count++] = strcmp(words[i], "LINK") == 0 ? link : words[i];
+    argv[count] = NULL;
+    need(pipe(out) == 0 && pipe(err) == 0);
+    child = fork();
+    if (child == 0) {
+        dup2(out[1], STDOUT_FILENO);
+        dup2(err[1], STDERR_FILENO);
+        if (liar)
+            load_liar(liar);
+        execv(argv[0], (char **)argv);
+        _exit(127);
+    }
+    close(out[1]);
+    close(err[1]);
+    read_all(out[0], outcome->out, sizeof(outcome->out));
+    read_all(err[0], outcome->err, sizeof(outcome->err));
+    need(child > 0 && waitpid(child, &status, 0) == child);
+    outcome->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* One line `seccomp-run: fatal: ...`, status 125, and the command did not run. */
+static void check_refused(const struct outcome *outcome, const char *part)
+{
+    check_int(outcome->status, 125);
+    check_str(outcome->out, "");
+    check(strncmp(outcome->err, "seccomp-run: fatal: ", 20) == 0);
+    check_has(outcome->err, part);
+    check(strchr(outcome->err, '\n') && strchr(outcome->err, '\n')[1] == '\0');
+}
+
+#define RAN "/bin/sh", "-c", "echo ran"
+
+static const struct refusal {
+    const char *name, *part;
+    const char *words[WORDS];
+} refusals[] = {
+    {"nothing", "usage", {NULL}},
+    {"no set", "usage", {"--sentinel", "300", "--", RAN}},
+    {"no sentinel", "usage", {"--set", "landlock", "--", RAN}},
+    {"unknown set", "no such set", {"--set", "landlok", "--sentinel", "300", "--", RAN}},
+    {"a set that tests alone have", "no such set", {"--set", "all", "--sentinel", "300", "--", RAN}},
+    {"empty set", "no such set", {"--set", "", "--sentinel", "300", "--", RAN}},
+    {"set twice", "twice", {"--set", "landlock", "--set", "landlock", "--sentinel", "300", "--", RAN}},
+    {"sentinel twice", "twice", {"--set", "landlock", "--sentinel", "300", "--sentinel", "300", "--", RAN}},
+    {"sentinel too low", "256", {"--set", "landlock", "--sentinel", "255", "--", RAN}},
+    {"sentinel too high", "4000", {"--set", "landlock", "--sentinel", "4001", "--", RAN}},
+    {"sentinel 0", "256", {"--set", "landlock", "--sentinel", "0", "--", RAN}},
+    {"sentinel huge", "number", {"--set", "landlock", "--sentinel", "99999999999999999999", "--", RAN}},
+    {"sentinel negative", "number", {"--set", "landlock", "--sentinel", "-300", "--", RAN}},
+    {"sentinel in hexadecimal", "number", {"--set", "landlock", "--sentinel", "0x12c", "--", RAN}},
+    {"sentinel with a tail", "number", {"--set", "landlock", "--sentinel", "300 ", "--", RAN}},
+    {"unknown group",
+     "no such group",
+     {"--set", "landlock", "--without", "net", "--sentinel", "300", "--", RAN}},
+    {"the base group",
+     "no such group",
+     {"--set", "landlock", "--without", "base", "--sentinel", "300", "--", RAN}},
+    {"two groups in a word",
+     "no such group",
+     {"--set", "landlock", "--without", "net.inet,unix.path", "--sentinel", "300", "--", RAN}},
+    {"abbreviation",
+     "unknown option",
+     {"--set", "landlock", "--sentinel", "300", "--witho", "net.inet", "--", RAN}},
+    {"equals sign", "usage", {"--set=landlock", "--sentinel", "300", "--", RAN}},
+    {"missing --", "unknown option", {"--set", "landlock", "--sentinel", "300", RAN}},
+    {"missing value", "needs a value", {"--set", "landlock", "--sentinel", "300", "--without"}},
+    {"no command", "no command", {"--set", "landlock", "--sentinel", "300", "--"}},
+    {"no such command", "No such file", {"--set", "landlock", "--sentinel", "300", "--", "/nowhere/command"}},
+    {"no such command by PATH",
+     "no-such-cmd: ",
+     {"--set", "landlock", "--sentinel", "300", "--", "no-such-cmd"}},
+    {"a directory", "Permission denied", {"--set", "landlock", "--sentinel", "300", "--", "/"}},
+    {"not executable", "Permission denied", {"--set", "landlock", "--sentinel", "300", "--", "/etc/passwd"}},
+};
+
+TEST_EACH(refuses, struct refusal, refusals)
+{
+    struct outcome outcome;
+
+    run(&outcome, NULL, row->words);
+    check_refused(&outcome, row->part);
+}
+
+static const struct lie {
+    const char *name, *part;
+    struct liar liar;
+} lies[] = {
+    {"seccomp answers 0", "not in force", {SYS_seccomp, 0}},
+    {"seccomp is refused", "seccomp: ", {SYS_seccomp, EPERM}},
+    {"seccomp does not exist", "seccomp: ", {SYS_seccomp, ENOSYS}},
+    {"seccomp has no memory", "seccomp: ", {SYS_seccomp, ENOMEM}},
+    {"seccomp is interrupted", "seccomp: ", {SYS_seccomp, EINTR}},
+    {"prctl answers 0", "not set", {SYS_prctl, 0}},
+    {"prctl is refused", "PR_SET_DUMPABLE", {SYS_prctl, EPERM}},
+    {"the unused call succeeds", "success", {SECCOMP_SENTINEL_NR, 0}},
+    {"the unused call answers the errno already", "already", {SECCOMP_SENTINEL_NR, 300}},
+};
+
+TEST_EACH(a_lying_kernel_ends_in_125, struct lie, lies)
+{
+    static const char *const words[] = {"--set", "landlock", "--sentinel", "300", "--", RAN, NULL};
+    struct outcome outcome;
+
+    run(&outcome, &row->liar, words);
+    check_refused(&outcome, row->part);
+}
+
+TEST(an_older_container_in_front_is_no_hindrance)
+{
+    static const char *const words[] = {"--set", "landlock", "--sentinel", "300", "--", RAN, NULL};
+    struct liar eperm = {SECCOMP_SENTINEL_NR, EPERM};
+    struct outcome outcome;
+
+    run(&outcome, &eperm, words);
+    check_int(outcome.status, 0);
+    check_str(outcome.out, "ran\n");
+}
+
+TEST(strace_that_answers_for_the_kernel_is_noticed)
+{
+    char link[PATH_MAX];
+    const char *words[] = {"/usr/bin/strace",
+                           "-qq",
+                           "-o",
+                           "/dev/null",
+                           "-e",
+                           "trace=seccomp",
+                           "-e",
+                           "inject=seccomp:retval=0",
+                           link,
+                           "--set",
+                           "landlock",
+                           "--sentinel",
+                           "300",
+                           "--",
+                           RAN,
+                           NULL};
+    struct outcome outcome;
+
+    if (access(words[0], X_OK) != 0)
+        test_skip("no strace");
+    snprintf(link, sizeof(link), "%s/seccomp-run", need_environment("CONFINE_LINKS"));
+    run(&outcome, NULL, words);
+    check_refused(&outcome, "not in force");
+}
+
+static const struct ending {
+    const char *name, *script;
+    int status;
+} endings[] = {
+    {"0", "exit 0", 0},
+    {"7", "exit 7", 7},
+    {"125 with the words of a failure", "echo 'seccomp-run: fatal: x: y' >&2; exit 125", 125},
+    {"signal", "kill -TERM $$", 128 + SIGTERM},
+};
+
+TEST_EACH(repeats_the_status, struct ending, endings)
+{
+    const char *words[] = {"--set", "landlock", "--sentinel", "300", "--", "sh", "-c", row->script, NULL};
+    struct outcome outcome;
+
+    run(&outcome, NULL, words);
+    check_int(outcome.status, row->status);
+}
+
+TEST(works_inside_itself)
+{
+    char number[32];
+    const char *words[] = {
+        "--set",    "landlock",  "--sentinel", "300",        "--",  "LINK", "--set",
+        "landlock", "--without", "net.inet",   "--sentinel", "301", "--",   need_environment("SECCOMP_ACT"),
+        "native",   number,      "0",          "0",          "0",   "0",    "0",
+        "0",        NULL};
+    struct outcome outcome;
+
+    snprintf(number, sizeof(number), "%d", SECCOMP_SENTINEL_NR);
+    run(&outcome, NULL, words);
+    check_int(outcome.status, 0);
+    check_str(outcome.out, "301\n"); /* the filter loaded last is heard */
+    words[11] = "300";
+    run(&outcome, NULL, words);
+    check_refused(&outcome, "already");
+}
+
+TEST(an_inner_filter_opens_nothing)
+{
+    const char *words[] = {
+        "--set",    "landlock",  "--sentinel", "300",        "--",  "LINK", "--set",
+        "landlock", "--without", "net.inet",   "--sentinel", "301", "--",   need_environment("SECCOMP_ACT"),
+        "native",   "41",        "2",          "1",          "0",   "0",    "0",
+        "0",        NULL};
+    struct outcome outcome;
+
+    if (SYS_socket != 41)
+        words[15] = "198";
+    run(&outcome, NULL, words);
+    check_int(outcome.status, 0);
+    check_str(outcome.out, "1\n");
+}
+
+TEST(a_set_id_copy_refuses)
+{
+    char copy[PATH_MAX], link[PATH_MAX], line[3 * PATH_MAX];
+    const char *words[] = {"/usr/bin/setpriv",
+                           "--reuid",
+                           "65534",
+                           "--regid",
+                           "65534",
+                           "--clear-groups",
+                           copy,
+                           "--set",
+                           "landlock",
+                           "--sentinel",
+                           "300",
+                           "--",
+                           RAN,
+                           NULL};
+    struct outcome outcome;
+
+    if (geteuid() != 0 || access(words[0], X_OK) != 0)
+        test_skip("needs root and setpriv");
+    snprintf(link, sizeof(link), "%s/seccomp-run", need_environment("CONFINE_LINKS"));
+    snprintf(copy, sizeof(copy), "%.4000s/copy", test_dir);
+    snprintf(line, sizeof(line), "cp '%s' '%s'", link, copy);
+    need(system(line) == 0 && chmod(copy, 04755) == 0 && chmod(test_dir, 0755) == 0);
+    run(&outcome, NULL, words);
+    check_refused(&outcome, "AT_SECURE");
+}
+
+/* Reads the program that a traced seccomp-run hands to the kernel. Returns its length, or -errno. */
+static int capture_filter(pid_t child, struct sock_filter *code)
+{
+    int status, length = -ENODATA;
+
+    need(waitpid(child, &status, 0) == child && WIFSTOPPED(status));
+    while (length == -ENODATA) {
+        struct user_regs_struct regs;
+        uint64_t program[2];
+
+        need(ptrace(PTRACE_SYSCALL, child, 0, 0) == 0);
+        need(waitpid(child, &status, 0) == child && WIFSTOPPED(status));
+#if defined(__x86_64__)
+        need(ptrace(PTRACE_GETREGS, child, 0, &regs) == 0);
+        if (regs.orig_rax != SYS_seccomp || regs.rdi != SECCOMP_SET_MODE_FILTER)
+            continue;
+        for (int i = 0; i < 2; i++) {
+            errno = 0;
+            program[i] = (uint64_t)ptrace(PTRACE_PEEKDATA, child, regs.rdx + 8 * (uint64_t)i, 0);
+        }
+        length = errno ? -errno : (int)(program[0] & 0xffff);
+        for (int i = 0; i < length; i++) {
+            long word = ptrace(PTRACE_PEEKDATA, child, program[1] + 8 * (uint64_t)i, 0);
+
+            memcpy(&code[i], &word, sizeof(code[i]));
+        }
+#endif
+    }
+    kill(child, SIGKILL);
+    need(waitpid(child, &status, 0) == child);
+    return length;
+}
+
+static pid_t start_traced(const char *group)
+{
+    char link[PATH_MAX];
+    pid_t child;
+
+    snprintf(link, sizeof(link), "%s/seccomp-run", need_environment("CONFINE_LINKS"));
+    child = fork();
+    if (child == 0) {
+        ptrace(PTRACE_TRACEME, 0, 0, 0);
+        if (!group)
+            execl(link, link, "--set", "landlock", "--sentinel", "777", "--", "true", (char *)NULL);
+        execl(link, link, "--set", "landlock", "--without", group, "--sentinel", "777", "--", "true",
+              (char *)NULL);
+        _exit(127);
+    }
+    need(child > 0);
+    return child;
+}
+
+TEST(loads_what_was_generated)
+{
+    static struct filter whole, filter;
+    static struct sock_filter code[FILTER_MAX];
+
+    if (strcmp(OWN_ARCH, "x86_64") != 0)
+        test_skip("registers are read on x86-64 only");
+    need(filter_generate(&whole, OWN_ARCH, "landlock", NULL));
+    for (int group = SECCOMP_GROUP_BASE; group < SECCOMP_GROUP_COUNT; group++) { /* base: nothing is opened */
+        const char *name = group == SECCOMP_GROUP_BASE ? NULL : seccomp_group_names[group];
+        int length = capture_filter(start_traced(name), code);
+
+        if (length == -EIO && geteuid() != 0)
+            test_skip("the link is undumpable: its memory can be read by root only");
+        filter = whole;
+        filter_open(&filter, name ? 1u << group : 0, 777);
+        if (!check(length == filter.length &&
+                   memcmp(code, filter.code, sizeof(code[0]) * (size_t)length) == 0))
+            test_note("with %s open", name ? name : "nothing");
+    }
+}

@@ -1,0 +1,60 @@
+#!/bin/sh
+# The numbers of seccomp_calls.h against the kernel headers of this machine: a call that the headers know must
+# have the number that they give. What only newer headers know is said, not passed over.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+calls=$here/../../links/seccomp_calls.h
+number=0
+failed=0
+
+# compare ARCH HEADER-TEXT COLUMN: prints a TAP line
+compare() {
+    number=$((number + 1))
+    result=$(sed -n 's/^    {"\([a-z0-9_]*\)", {\([^}]*\)}, {\([^}]*\)}},$/\1|\2|\3/p' "$calls" |
+        awk -F'|' -v column="$3" -v header="$2" '
+            BEGIN {
+                while ((getline line < header) > 0)
+                    if (split(line, word, " ") >= 3 && word[2] ~ /^__NR(3264)?_/ && word[3] ~ /^[0-9]+$/) {
+                        name = word[2]
+                        sub(/^__NR(3264)?_/, "", name)
+                        known[name] = word[3]
+                    }
+            }
+            {
+                split($column, range, ", ")
+                ours = range[1] == "ABSENT" ? "absent" : range[1]
+                rows++
+                if ($1 in known && ours != known[$1])
+                    print "# " $1 ": ours " ours ", header " known[$1]
+                compared += $1 in known
+            }
+            END { print "rows " rows " compared " compared + 0 }')
+    case $result in
+    '#'* | 'rows '*' compared 0')
+        failed=1
+        printf '%s\nnot ok %d - numbers of %s\n' "$result" "$number" "$1"
+        ;;
+    *) printf '# %s: %s\nok %d - numbers of %s\n' "$1" "$result" "$number" "$1" ;;
+    esac
+}
+
+# find_header FILE: the first that exists below the usual places
+find_header() {
+    for place in /usr/include/x86_64-linux-gnu /usr/include /usr/aarch64-linux-gnu/include; do
+        [ ! -r "$place/$1" ] || { echo "$place/$1"; return; }
+    done
+}
+
+skip() {
+    number=$((number + 1))
+    echo "ok $number - numbers of $1 # SKIP no $2 on this machine"
+}
+
+echo 'TAP version 13'
+echo '1..2'
+header=$(find_header asm/unistd_64.h)
+if [ -n "$header" ]; then compare x86_64 "$header" 2; else skip x86_64 asm/unistd_64.h; fi
+header=$(find_header asm-generic/unistd.h)
+if [ -n "$header" ]; then compare aarch64 "$header" 3; else skip aarch64 asm-generic/unistd.h; fi
+exit "$failed"
