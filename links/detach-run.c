@@ -1,0 +1,291 @@
+/*
+ * detach-run.c - leave behind what is inherited; the first link of every chain.
+ *
+ *     detach-run [--keep N]... [--session | --group] [--user UID:GID] [--file-size BYTES] -- COMMAND [ARG]...
+ *
+ * Should:  leave the next link with 0, 1, 2 and the kept descriptors and no
+ *          other; with nothing ignored, blocked, pending on a timer or held in
+ *          a keyring of the caller's; as the named user for good.
+ * Mustn't: believe an answer of 0 where a wall is made of it: what was closed
+ *          or given up is looked at again.
+ *
+ * A descriptor closed later than here would be kept by every process that the
+ * chain has forked in between: a pipe that never ends, and a door for the command.
+ */
+#include "chain.h"
+#include "kernel_abi.h"
+#include "session.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/time.h>
+
+#define KEEP_MAX      256
+#define SIGNALS       64
+#define NULL_DEVICE   "/dev/null"
+#define CORE_LIMIT    1 /* bytes; 0 would not stop a piped core handler, 1 does */
+#define UMASK_ATLEAST 0002
+#define UMASK_OWNER   0700
+
+struct detach {
+    int keep[KEEP_MAX]; /* ascending, without repetition */
+    size_t keep_count;
+    bool session;
+    bool group;
+    bool user;
+    uint32_t uid;
+    uint32_t gid;
+    bool file_size;
+    uint64_t file_bytes;
+};
+
+/* Reads a decimal number up to LIMIT that ends at END. Return: the character after it, or NULL. */
+static const char *read_number(const char *text, uint64_t limit, char end, uint64_t *value)
+{
+    *value = 0;
+    if (*text < '0' || *text > '9')
+        return NULL;
+    for (; *text >= '0' && *text <= '9'; text++) {
+        unsigned digit = (unsigned)(*text - '0');
+
+        if (*value > (limit - digit) / 10)
+            return NULL;
+        *value = *value * 10 + digit;
+    }
+    return *text == end ? text + 1 : NULL;
+}
+
+static void add_keep(const struct chain *chain, struct detach *detach, const char *text)
+{
+    int fd = chain_number(chain, "--keep", text);
+    size_t at = detach->keep_count;
+
+    if (fd <= STDERR_FILENO)
+        chain_fatal(chain, "--keep", "usage: 0, 1 and 2 are always kept");
+    for (size_t i = 0; i < detach->keep_count; i++)
+        if (detach->keep[i] == fd)
+            return;
+    if (at == KEEP_MAX)
+        chain_fatal(chain, "--keep", "usage: at most 256 descriptors");
+    for (; at > 0 && detach->keep[at - 1] > fd; at--)
+        detach->keep[at] = detach->keep[at - 1];
+    detach->keep[at] = fd;
+    detach->keep_count++;
+}
+
+static void set_user(const struct chain *chain, struct detach *detach, const char *text)
+{
+    uint64_t uid, gid = 0;
+    const char *rest = read_number(text, UINT32_MAX - 1, ':', &uid); /* UINT32_MAX means "leave it" */
+
+    if (!rest || !read_number(rest, UINT32_MAX - 1, '\0', &gid))
+        chain_fatal(chain, "--user", "usage: UID:GID, both in decimal");
+    detach->user = true;
+    detach->uid = (uint32_t)uid;
+    detach->gid = (uint32_t)gid;
+}
+
+static char **parse_options(const struct chain *chain, struct detach *detach)
+{
+    size_t at = 1;
+
+    while (chain->argv[at]) {
+        const char *value;
+
+        if (chain_option(chain, &at, "--keep", &value)) {
+            add_keep(chain, detach, value);
+        } else if (chain_option(chain, &at, "--user", &value)) {
+            set_user(chain, detach, value);
+        } else if (chain_option(chain, &at, "--file-size", &value)) {
+            if (!read_number(value, INT64_MAX, '\0', &detach->file_bytes))
+                chain_fatal(chain, "--file-size", "usage: not a number of bytes");
+            detach->file_size = true;
+        } else if (chain_flag(chain, &at, "--session")) {
+            detach->session = true;
+        } else if (chain_flag(chain, &at, "--group")) {
+            detach->group = true;
+        } else {
+            break;
+        }
+    }
+    if (detach->session && detach->group)
+        chain_fatal(chain, "--group", "usage: --session makes a process group already");
+    return chain_command(chain, at);
+}
+
+static bool is_open(int fd)
+{
+    return fcntl(fd, F_GETFD) >= 0;
+}
+
+/* Gives 0, 1 and 2 something to be: a file opened later would become the command's output. */
+static void fill_standard(const struct chain *chain)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        struct stat st = {0};
+        int got;
+
+        if (is_open(fd))
+            continue;
+        got = open(NULL_DEVICE, fd == STDIN_FILENO ? O_RDONLY : O_WRONLY);
+        if (got < 0)
+            chain_fatal_errno(chain, NULL_DEVICE, errno);
+        if (got != fd || fstat(fd, &st) != 0 || !S_ISCHR(st.st_mode) || st.st_rdev != makedev(1, 3))
+            chain_fatal(chain, NULL_DEVICE, "is not the null device");
+    }
+}
+
+/* Closes FIRST to LAST and sees it done: one descriptor of the range is made sure to be open before. None can
+ * be where FIRST is above the descriptor limit; the other ranges have theirs. */
+static void close_between(const struct chain *chain, unsigned first, unsigned last)
+{
+    bool control = is_open((int)first) || dup2(STDIN_FILENO, (int)first) == (int)first;
+    long error = kernel_call(SYS_close_range, first, last, 0, 0, 0, 0);
+
+    if (error)
+        chain_fatal_errno(chain, "close_range", (int)-error);
+    if (control && is_open((int)first))
+        chain_fatal(chain, "close_range", "the kernel reported success but closed nothing");
+}
+
+static void close_others(const struct chain *chain, const struct detach *detach)
+{
+    unsigned next = STDERR_FILENO + 1;
+
+    for (size_t i = 0; i < detach->keep_count; i++) {
+        int fd = detach->keep[i];
+        int flags = fcntl(fd, F_GETFD);
+
+        if (flags < 0)
+            chain_fatal(chain, "--keep", "this descriptor is not open");
+        if (fcntl(fd, F_SETFD, flags & ~FD_CLOEXEC) != 0)
+            chain_fatal_errno(chain, "--keep", errno);
+        if (next < (unsigned)fd)
+            close_between(chain, next, (unsigned)fd - 1);
+        next = (unsigned)fd + 1;
+    }
+    close_between(chain, next, ~0U);
+}
+
+/* Nothing ignored or blocked (an ignored SIGPIPE surprises every pipeline), no timer running. By raw calls: a
+ * libc keeps a few signals for itself and would leave those as they are. */
+static void reset_signals(const struct chain *chain)
+{
+    static const int timers[] = {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
+    const uint64_t action[4] = {0}; /* struct sigaction of the kernel: SIG_DFL, no flag, no mask */
+    const uint64_t nothing = 0;
+    const struct itimerval off = {0};
+    long error;
+
+    for (int signal = 1; signal <= SIGNALS; signal++) {
+        if (signal == SIGKILL || signal == SIGSTOP)
+            continue;
+        error = kernel_call(SYS_rt_sigaction, signal, KERNEL_PTR(action), 0, sizeof(uint64_t), 0, 0);
+        if (error)
+            chain_fatal_errno(chain, "rt_sigaction", (int)-error);
+    }
+    for (size_t i = 0; i < sizeof(timers) / sizeof(timers[0]); i++)
+        if (setitimer(timers[i], &off, NULL) != 0)
+            chain_fatal_errno(chain, "setitimer", errno);
+    error = kernel_call(SYS_rt_sigprocmask, SIG_SETMASK, KERNEL_PTR(&nothing), 0, sizeof(nothing), 0, 0);
+    if (error)
+        chain_fatal_errno(chain, "rt_sigprocmask", (int)-error);
+}
+
+/* Lowers one limit, soft and hard, and reads it back; a hard limit that is lower already stays. */
+static void lower_limit(const struct chain *chain, const char *name, int resource, rlim_t value)
+{
+    struct rlimit limit = {0}, seen = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+
+    if (getrlimit(resource, &limit) != 0)
+        chain_fatal_errno(chain, name, errno);
+    if (limit.rlim_max > value)
+        limit.rlim_max = value;
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(resource, &limit) != 0 ||
+        getrlimit(resource, &seen) != 0)
+        chain_fatal_errno(chain, name, errno);
+    if (seen.rlim_cur != limit.rlim_cur || seen.rlim_max != limit.rlim_max)
+        chain_fatal(chain, name, "the kernel reported success but the limit is another");
+}
+
+/* A session keyring of its own. Where there are no keys (ENOSYS) there is nothing to leave behind; where a
+ * container's filter refuses the call (EPERM), it refuses it to the command as well, whose own filter does so
+ * in every set. */
+static void leave_keyring(const struct chain *chain)
+{
+    long serial = kernel_call(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0, 0);
+
+    if (serial < 0 && serial != -ENOSYS && serial != -EPERM)
+        chain_fatal_errno(chain, "session keyring", (int)-serial);
+}
+
+/* Becomes the named user for good. Each set-call is believed only by what is read back, and by its undoing
+ * being refused. */
+static void become_user(const struct chain *chain, const struct detach *detach)
+{
+    const uint32_t uid = detach->uid, gid = detach->gid, leave = UINT32_MAX;
+    uint32_t user[3] = {leave, leave, leave}, group[3] = {leave, leave, leave};
+    long error;
+
+    if (geteuid() != 0)
+        chain_fatal(chain, "--user", "only root can become another user");
+    error = kernel_call(SYS_setgroups, 0, 0, 0, 0, 0, 0);
+    if (!error)
+        error = kernel_call(SYS_setresgid, gid, gid, gid, 0, 0, 0);
+    if (!error)
+        error = kernel_call(SYS_setresuid, uid, uid, uid, 0, 0, 0);
+    if (error)
+        chain_fatal_errno(chain, "--user", (int)-error);
+    error = kernel_call(SYS_getresuid, KERNEL_PTR(&user[0]), KERNEL_PTR(&user[1]), KERNEL_PTR(&user[2]), 0, 0, 0);
+    if (!error)
+        error = kernel_call(SYS_getresgid, KERNEL_PTR(&group[0]), KERNEL_PTR(&group[1]), KERNEL_PTR(&group[2]), 0,
+                            0, 0);
+    if (error)
+        chain_fatal_errno(chain, "--user", (int)-error);
+    for (size_t i = 0; i < 3; i++)
+        if (user[i] != uid || group[i] != gid)
+            chain_fatal(chain, "--user", "the kernel reported success but the user is another");
+    if (kernel_call(SYS_getgroups, 0, 0, 0, 0, 0, 0) != 0)
+        chain_fatal(chain, "--user", "the kernel reported success but groups are left");
+    if (uid != 0 && kernel_call(SYS_setresuid, leave, 0, leave, 0, 0, 0) != -EPERM)
+        chain_fatal(chain, "--user", "root could be regained (are capabilities kept over a change of user?)");
+    if (uid != 0 && gid != 0 && kernel_call(SYS_setresgid, leave, 0, leave, 0, 0, 0) != -EPERM)
+        chain_fatal(chain, "--user", "root's group could be regained");
+    chain_set_dumpable(chain, false);
+}
+
+/*
+ * detach_run() - the link; see the head of this file.
+ *
+ * Return: never, but through a fused next link.
+ */
+int detach_run(struct chain *chain)
+{
+    static struct detach detach;
+    char **command;
+    mode_t mask;
+
+    chain_set_dumpable(chain, false);
+    command = parse_options(chain, &detach);
+    fill_standard(chain);
+    close_others(chain, &detach);
+    reset_signals(chain);
+    if (detach.session)
+        session_enter(chain);
+    if (detach.group)
+        session_enter_group(chain);
+    mask = umask(UMASK_ATLEAST);
+    umask((mask | UMASK_ATLEAST) & ~(mode_t)UMASK_OWNER & 0777);
+    lower_limit(chain, "core limit", RLIMIT_CORE, CORE_LIMIT);
+    if (detach.file_size)
+        lower_limit(chain, "--file-size", RLIMIT_FSIZE, detach.file_bytes);
+    leave_keyring(chain);
+    if (detach.user)
+        become_user(chain, &detach);
+    return chain_hand_over(chain, command);
+}
+
+LINK_MAIN("detach-run", detach_run)
