@@ -1,0 +1,142 @@
+/*
+ * guard.h - the process that ends a run: inside its domain, out of its reach.
+ *
+ * A pid namespace kills whole trees; without one, daemons escape every process
+ * group. The guard stands in the signal-scoped domain, where kill(-1) reaches
+ * every process of the domain and none outside. It is cloned with
+ * CLONE_PARENT, so that it is the supervisor's child, and waits for the end of
+ * a pipe whose other end only the supervisor has: it cannot outlive that.
+ *
+ * After it was cloned, scope-run enters one more layer with the signal scope
+ * alone. So the command stands in a domain below the guard's: the guard
+ * reaches the command, and the command can neither kill, stop nor trace it.
+ *
+ * Should:  be undumpable, without capability, descriptor, directory, argument
+ *          or environment of interest; have a filter of a few calls.
+ * Mustn't: kill anything unless a signal to its parent is refused (EPERM): in
+ *          an unscoped process kill(-1) would end the user's session.
+ *          A refusal because of another uid says nothing; that the scope is
+ *          real has been shown on a child with our own uid before.
+ */
+#ifndef CONFINE_LINKS_GUARD_H
+#define CONFINE_LINKS_GUARD_H
+
+#include "chain.h"
+#include "channel.h"
+#include "kernel_abi.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#define GUARD_ROUNDS 3 /* one is enough: a fork sees a pending SIGKILL; the others cost 1 ms each */
+
+/* Leaves no word of the policy in the memory that /proc/PID/cmdline shows. */
+static inline void wipe_strings(char **strings)
+{
+    for (; strings && *strings; strings++) {
+        volatile char *c = *strings;
+
+        while (*c)
+            *c++ = '\0';
+    }
+}
+
+static inline int load_guard_filter(void)
+{
+#define GUARD_ALLOW(NUMBER)                                                                                  \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (NUMBER), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, KERNEL_AUDIT_ARCH, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        GUARD_ALLOW(SYS_read),
+        GUARD_ALLOW(SYS_kill),
+        GUARD_ALLOW(SYS_nanosleep),
+        GUARD_ALLOW(SYS_clock_nanosleep),
+        GUARD_ALLOW(SYS_restart_syscall), /* a sleep that was stopped and continued */
+        GUARD_ALLOW(SYS_rt_sigreturn),
+        GUARD_ALLOW(SYS_exit),
+        GUARD_ALLOW(SYS_exit_group),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    };
+#undef GUARD_ALLOW
+    struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+
+    return (int)kernel_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, KERNEL_PTR(&program), 0, 0, 0);
+}
+
+/* Keeps only the liveness pipe, as descriptor 0. Return: whether that is so. */
+static inline bool keep_liveness(int liveness)
+{
+    if (liveness != 0 && kernel_call(SYS_dup3, liveness, 0, 0, 0, 0, 0) != 0)
+        return false;
+    return kernel_call(SYS_close_range, 1, ~0U, 0, 0, 0, 0) == 0 && fcntl(liveness ? liveness : 1, F_GETFD) < 0;
+}
+
+/* The guard's life. Any doubt ends it with LINK_FAILED before anything is killed; the supervisor sees that. */
+_Noreturn static inline void guard_live(const struct chain *chain, int liveness, int channel)
+{
+    const struct capability_data nothing[2] = {{0}, {0}};
+    struct capability_header header = {.version = CAPABILITY_VERSION_3};
+    const struct channel_word word = {.type = CHANNEL_GUARD};
+    const struct timespec pause = {.tv_nsec = 1000000};
+    const uint64_t everything = ~UINT64_C(0);
+    char byte;
+    long got;
+
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_NAME, "confine-guard", 0, 0, 0) != 0 ||
+        kernel_call(SYS_capset, KERNEL_PTR(&header), KERNEL_PTR(nothing), 0, 0, 0, 0) != 0 ||
+        kernel_call(SYS_rt_sigprocmask, SIG_SETMASK, KERNEL_PTR(&everything), 0, sizeof(everything), 0, 0) != 0 ||
+        chdir("/") != 0)
+        _exit(LINK_FAILED);
+    /* The parent is the supervisor, or whoever inherits from it. 0 is one in another pid namespace: kill(0) would
+     * mean our own process group, and succeeds. */
+    if (kernel_call(SYS_kill, getppid(), 0, 0, 0, 0, 0) != -EPERM)
+        _exit(LINK_FAILED);
+    wipe_strings(chain->words);
+    wipe_strings(chain->envp);
+    if (send(channel, &word, sizeof(word), MSG_NOSIGNAL) != (ssize_t)sizeof(word))
+        _exit(LINK_FAILED);
+    if (!keep_liveness(liveness) || load_guard_filter() != 0)
+        _exit(LINK_FAILED);
+    do
+        got = kernel_call(SYS_read, 0, KERNEL_PTR(&byte), 1, 0, 0, 0);
+    while (got > 0 || got == -EINTR);
+    if (got != 0)
+        _exit(LINK_FAILED);
+    for (int round = 0; round < GUARD_ROUNDS; round++) {
+        kernel_call(SYS_kill, -1, SIGKILL, 0, 0, 0, 0);
+        kernel_call(SYS_nanosleep, KERNEL_PTR(&pause), 0, 0, 0, 0, 0);
+    }
+    _exit(0);
+}
+
+/*
+ * guard_start() - clone the guard; the liveness descriptor is closed here.
+ * @liveness: read end of a pipe whose write end the supervisor alone has
+ * @channel:  the channel to the supervisor; stays open here
+ *
+ * Return: the guard's pid, a child of our parent's. Ends the link on failure.
+ */
+static inline pid_t guard_start(const struct chain *chain, int liveness, int channel)
+{
+    pid_t self = getpid();
+    long pid = kernel_call(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0, 0);
+
+    if (pid < 0)
+        chain_fatal_errno(chain, "guard", (int)-pid);
+    if (pid == 0) {
+        if (kernel_call(SYS_getpid, 0, 0, 0, 0, 0, 0) == self)
+            chain_fatal(chain, "guard", "the kernel reported success but made no child");
+        guard_live(chain, liveness, channel);
+    }
+    close(liveness);
+    if (fcntl(liveness, F_GETFD) != -1)
+        chain_fatal(chain, "--guard", "the kernel reported success but did not close the descriptor");
+    return (pid_t)pid;
+}
+
+#endif

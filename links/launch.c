@@ -1,0 +1,31 @@
+/*
+ * launch.c - confine-launch: every link in one program.
+ *
+ *     confine-launch LINK [OPTION]... -- LINK ... -- COMMAND [ARG]...
+ *
+ * A word that stands where a link may stand and names one is called, anything
+ * else is executed. So a chain passes from link to link without an exec.
+ *
+ * Should:  do what the same words do with the links as programs.
+ * Mustn't: have an option, an environment variable or a name of its own that
+ *          changes anything.
+ */
+#include "chain.h"
+
+static const struct link links[] = {
+    {"detach-run", detach_run}, {"landlock-run", landlock_run}, {"hide-run", hide_run},     {"scope-run", scope_run},
+    {"drop-run", drop_run},     {"seccomp-run", seccomp_run},   {"attest-run", attest_run}, {NULL, NULL},
+};
+
+int main(int argc, char **argv, char **envp)
+{
+    struct chain chain = {.name = "confine-launch", .argv = argv, .envp = envp, .words = argv, .fused = links};
+
+    chain_start(&chain);
+    if (argc < 2)
+        chain_fatal(&chain, "usage", "no link named");
+    for (const struct link *link = links; link->name; link++)
+        if (strcmp(link->name, argv[1]) == 0)
+            return chain_hand_over(&chain, argv + 1);
+    chain_fatal(&chain, argv[1], "usage: no such link");
+}
