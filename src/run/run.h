@@ -18,6 +18,13 @@ int run_supervised(struct plan *plan, const struct resolved *resolved, const str
                    char *const *command, struct report *report);
 
 /*
+ * run_supervised_without() - the same with canaries left out: what a test sees when a check has no control.
+ * @missing: a bit per enum canary
+ */
+int run_supervised_without(struct plan *plan, const struct resolved *resolved, char *const *command,
+                           unsigned missing, struct report *report);
+
+/*
  * run_exec() - `confine exec`: become the chain. Does not return on success.
  *
  * Return: the exit status, with @error set.

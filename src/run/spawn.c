@@ -48,6 +48,8 @@ static int collect_keep(struct launch *launch, const struct plan *plan, const st
             r = keep_add(launch, resolved->paths[plan->words[i].path].fd);
     for (size_t i = 0; i < resolved->pass_fd_count && r == 0; i++)
         r = keep_add(launch, resolved->pass_fds[i]);
+    for (size_t i = 0; i < fds->other_count && r == 0; i++)
+        r = keep_add(launch, fds->others[i]);
     if (r == 0)
         r = keep_add(launch, fds->channel);
     if (r == 0)

@@ -9,11 +9,17 @@
 #include <sys/types.h>
 
 /* The descriptors that stand behind the placeholders of a plan; -1: not there. */
+#define CHAIN_FDS_NONE                                                                                       \
+    {                                                                                                        \
+        .channel = -1, .liveness = -1, .stderr_fd = -1, .tmp = -1                                            \
+    }
 struct chain_fds {
     int channel;
     int liveness;
     int stderr_fd;
     int tmp;
+    const int *others; /* more that cross the chain: what an exec's own checks are tried in; NULL: none */
+    size_t other_count;
 };
 
 /* What a plan turns into for one run. */

@@ -1,0 +1,527 @@
+/*
+ * attest.c - the supervisor's side of the attestation.
+ *
+ * A check holds only if the same act went through outside immediately before, with the command's credentials,
+ * and was refused inside with an errno of that mechanism's own list. What has neither crossed nor held is not
+ * shown, and its claim drops. What has crossed ends the run before the command exists.
+ *
+ *   attest_begin()     nonce, sentinel, the canaries that the chain inherits or is asked about in the child
+ *   attest_in_child()  in the vfork child: acts of one process upon another
+ *   attest_controls()  while the chain restricts itself: everything else
+ *   attest_judge()     answers against controls, canaries looked at from outside, claims raised and lowered
+ */
+#include "run/attest.h"
+
+#include "kernel/identity.h"
+#include "run/canary.h"
+
+#include <stdlib.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+
+/* What shows itself by a value read back needs no control: the value is the proof. */
+static bool is_read_back(uint32_t act)
+{
+    static const enum act read_back[] = {ACT_SENTINEL,  ACT_NO_NEW_PRIVS, ACT_CAPABILITIES,
+                                         ACT_FILE_SIZE, ACT_ENVIRONMENT,  ACT_TERMINAL};
+
+    for (size_t i = 0; i < ARRAY_SIZE(read_back); i++)
+        if (act == read_back[i])
+            return true;
+    return false;
+}
+
+/* Acts upon another process: their control needs another process as well. */
+static bool is_upon_process(uint32_t act)
+{
+    return act == ACT_SIGNAL || act == ACT_READ_MEMORY || act == ACT_PRLIMIT;
+}
+
+/* Puts FD among the descriptors of the message. Return: its index, -1 if there is no room or no descriptor.
+ */
+static int32_t send_descriptor(struct attestation *attestation, int fd)
+{
+    if (fd < 0)
+        return -1;
+    for (size_t i = 0; i < attestation->descriptor_count; i++)
+        if (attestation->descriptors[i] == fd)
+            return (int32_t)i;
+    if (attestation->descriptor_count == CHANNEL_DESCRIPTORS)
+        return -1;
+    attestation->descriptors[attestation->descriptor_count] = fd;
+    return (int32_t)attestation->descriptor_count++;
+}
+
+static int make_socket(struct attestation *attestation, int family, int type)
+{
+    int fd = socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd >= 0 && attestation->owned_count == ARRAY_SIZE(attestation->owned))
+        return fd_close(fd);
+    if (fd >= 0)
+        attestation->owned[attestation->owned_count++] = fd;
+    return fd;
+}
+
+static void set_name(struct channel_check *wire, const char *name)
+{
+    snprintf(wire->name, sizeof(wire->name), "%s", name ? name : "");
+}
+
+/* --- what each canary gives to the wire ----------------------------------------------------------------- */
+
+static bool wire_edge(struct attestation *attestation, struct attempt *attempt,
+                      const struct resolved *resolved)
+{
+    const struct edge *edge = &resolved->edges[attempt->check->index];
+
+    if (edge->name && strlen(edge->name) >= CHANNEL_NAME)
+        return false;
+    attempt->wire.act = edge->name ? ACT_RENAME_SELF : ACT_TMPFILE;
+    set_name(&attempt->wire, edge->name);
+    attempt->wire.fd = send_descriptor(attestation, edge->parent_fd);
+    return attempt->wire.fd >= 0;
+}
+
+static bool wire_hidden(struct attestation *attestation, struct attempt *attempt,
+                        const struct resolved *resolved)
+{
+    const struct hidden *hidden = &resolved->hidden[attempt->check->index];
+
+    if (strlen(hidden->name) >= CHANNEL_NAME)
+        return false;
+    set_name(&attempt->wire, hidden->name);
+    attempt->wire.fd = send_descriptor(attestation, hidden->parent_fd);
+    return attempt->wire.fd >= 0;
+}
+
+static bool wire_secret(struct attempt *attempt, const struct resolved *resolved)
+{
+    const char *name = resolved->env_secrets.items[attempt->check->index];
+
+    if (strlen(name) >= CHANNEL_NAME)
+        return false;
+    set_name(&attempt->wire, name);
+    return true;
+}
+
+/* The sockets are made fresh for the command's side; the control used one of its own. */
+static bool wire_socket(struct attestation *attestation, struct attempt *attempt, int family, int type)
+{
+    attempt->wire.fd = send_descriptor(attestation, make_socket(attestation, family, type));
+    return attempt->wire.fd >= 0;
+}
+
+static bool wire_process(struct attestation *attestation, struct attempt *attempt)
+{
+    struct rlimit limit;
+    uint64_t pair[2];
+
+    attempt->wire.a = attestation->process;
+    attempt->wire.b = (int64_t)(uintptr_t)attestation->nonce;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return false;
+    pair[0] = limit.rlim_cur;
+    pair[1] = limit.rlim_max;
+    memcpy(attempt->wire.name, pair, sizeof(pair));
+    return attestation->process > 0;
+}
+
+static bool wire_canary(struct attestation *attestation, struct attempt *attempt,
+                        const struct resolved *resolved)
+{
+    struct channel_check *wire = &attempt->wire;
+
+    switch (attempt->check->canary) {
+    case CANARY_NONE:
+        return true;
+    case CANARY_FILE:
+        wire->fd = send_descriptor(attestation, attestation->file_path);
+        return wire->fd >= 0;
+    case CANARY_FIFO:
+        wire->fd = send_descriptor(attestation, attestation->fifo_path);
+        return wire->fd >= 0 && attestation->fifo >= 0;
+    case CANARY_EDGE:
+        return wire_edge(attestation, attempt, resolved);
+    case CANARY_HIDDEN:
+        return wire_hidden(attestation, attempt, resolved);
+    case CANARY_DEVICE: {
+        const char *device = canary_device(resolved);
+
+        set_name(wire, device);
+        return device != NULL;
+    }
+    case CANARY_SOCKET_PATH:
+        wire->b = send_descriptor(attestation, attestation->socket_path);
+        return wire->b >= 0 && attestation->path_listener >= 0 &&
+               wire_socket(attestation, attempt, AF_UNIX, SOCK_STREAM);
+    case CANARY_SOCKET_ABSTRACT:
+        set_name(wire, attestation->abstract);
+        return attestation->listener >= 0 && wire_socket(attestation, attempt, AF_UNIX, SOCK_STREAM);
+    case CANARY_TCP:
+        return wire_socket(attestation, attempt, AF_INET, SOCK_STREAM);
+    case CANARY_UDP:
+        wire->a = attestation->udp_port;
+        return attestation->udp_receiver >= 0 && wire_socket(attestation, attempt, AF_INET, SOCK_DGRAM);
+    case CANARY_PROCESS:
+        return wire_process(attestation, attempt);
+    case CANARY_DESCRIPTOR:
+        wire->a = attestation->inherited;
+        return attestation->inherited >= 0;
+    case CANARY_SECRET:
+        return wire_secret(attempt, resolved);
+    case CANARY_COUNT:
+        break;
+    }
+    return false;
+}
+
+/* --- controls ------------------------------------------------------------------------------------------ */
+
+/* The control of one attempt, outside. A socket that a control used up is replaced for the command's side. */
+static bool control_outside(struct attestation *attestation, struct attempt *attempt)
+{
+    struct channel_check wire = attempt->wire;
+    struct act_world world = {.descriptors = attestation->descriptors,
+                              .count = attestation->descriptor_count,
+                              .nonce = attestation->nonce,
+                              .envp = attestation->env,
+                              .stderr_fd = -1};
+    int own[3] = {-1, -1, -1};
+    bool through;
+
+    if (wire.act == ACT_TRUNCATE)
+        wire.a = CHANNEL_NONCE; /* to the length it has: the canary is looked at afterwards */
+    if (wire.act == ACT_BIND || wire.act == ACT_SEND_UDP || wire.act == ACT_CONNECT_ABSTRACT ||
+        wire.act == ACT_CONNECT_PATH) {
+        own[0] =
+            socket(wire.act == ACT_BIND || wire.act == ACT_SEND_UDP ? AF_INET : AF_UNIX,
+                   (wire.act == ACT_SEND_UDP ? SOCK_DGRAM : SOCK_STREAM) | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (wire.act == ACT_CONNECT_PATH)
+            own[1] = act_descriptor(&world, wire.b);
+        world.descriptors = own;
+        world.count = 2;
+        wire.fd = 0;
+        wire.b = 1;
+    }
+    through = act_perform(&world, &wire) == 0;
+    fd_close(own[0]);
+    return through;
+}
+
+/* The control's own datagram has arrived by now: take it out, so that another one is the command's. */
+static void drain_controls(const struct attestation *attestation)
+{
+    uint8_t seen[CHANNEL_NONCE];
+
+    while (attestation->udp_receiver >= 0 &&
+           recv(attestation->udp_receiver, seen, sizeof(seen), MSG_DONTWAIT) > 0)
+        ;
+}
+
+static bool needs(const struct plan *plan, enum canary canary)
+{
+    for (size_t i = 0; i < plan->check_count; i++)
+        if (plan->checks[i].canary == canary)
+            return true;
+    return false;
+}
+
+/* The sentinel's errno: one that no kernel answers, another one in every run. */
+static int choose_sentinel(uint32_t random)
+{
+    return (int)(SECCOMP_SENTINEL_ERRNO_MIN +
+                 random % (SECCOMP_SENTINEL_ERRNO_MAX - SECCOMP_SENTINEL_ERRNO_MIN + 1));
+}
+
+int attest_begin(struct attestation *attestation, const struct plan *plan, const struct resolved *resolved,
+                 unsigned missing)
+{
+    uint32_t random;
+
+    memset(attestation, 0, sizeof(*attestation));
+    attestation->file = attestation->file_path = attestation->fifo = attestation->fifo_path = -1;
+    attestation->listener = attestation->path_listener = attestation->socket_path = -1;
+    attestation->udp_receiver = attestation->inherited = attestation->process_release = -1;
+    attestation->unsupervised = !plan->supervised;
+    attestation->switch_user = resolved->switch_user;
+    attestation->uid = resolved->uid;
+    attestation->gid = resolved->gid;
+    if (getrandom(attestation->nonce, CHANNEL_NONCE, 0) != CHANNEL_NONCE ||
+        getrandom(&random, sizeof(random), 0) != sizeof(random))
+        return errno ? -errno : -EIO;
+    attestation->sentinel = choose_sentinel(random);
+
+    if (needs(plan, CANARY_PROCESS) && !(missing & (1U << CANARY_PROCESS)))
+        canary_process(attestation);
+    if (needs(plan, CANARY_DESCRIPTOR) && !(missing & (1U << CANARY_DESCRIPTOR)))
+        canary_inherited(attestation);
+    for (size_t i = 0; i < plan->check_count; i++) {
+        struct attempt *attempt = &attestation->attempts[attestation->count++];
+        const struct check *check = &plan->checks[i];
+
+        attempt->check = check;
+        attempt->wire = (struct channel_check){
+            .id = (uint32_t)i, .act = check->act, .fd = -1, .a = check->a, .b = check->b};
+        if (check->canary != CANARY_PROCESS && check->canary != CANARY_DESCRIPTOR)
+            continue;
+        if ((missing & (1U << check->canary)) || !wire_canary(attestation, attempt, resolved))
+            attempt->wire.act = ACT_NONE;
+    }
+    return 0;
+}
+
+/* Runs in the vfork child, on our memory: raw calls through the acts, and plain stores. */
+void attest_in_child(void *data)
+{
+    struct attestation *attestation = data;
+    struct act_world world = {.nonce = attestation->nonce, .stderr_fd = -1};
+    bool entered = attestation->switch_user && identity_enter_raw(attestation->uid, attestation->gid) == 0;
+
+    for (size_t i = 0; i < attestation->count; i++) {
+        struct attempt *attempt = &attestation->attempts[i];
+
+        if (is_upon_process(attempt->wire.act))
+            attempt->control =
+                (!attestation->switch_user || entered) && act_perform(&world, &attempt->wire) == 0;
+    }
+    if (entered && identity_leave_raw() != 0)
+        _exit(LINK_FAILED);
+    if (attestation->inherited < 0)
+        return;
+    /* The canary stays open through the exec; that it does is seen here, in the process that will exec. */
+    kernel_call(SYS_fcntl, attestation->inherited, F_SETFD, 0, 0, 0, 0);
+    for (size_t i = 0; i < attestation->count; i++)
+        if (attestation->attempts[i].wire.act == ACT_DESCRIPTOR)
+            attestation->attempts[i].control =
+                kernel_call(SYS_fcntl, attestation->inherited, F_GETFD, 0, 0, 0, 0) == 0;
+}
+
+static void make_canaries(struct attestation *attestation, const struct resolved *resolved, unsigned missing)
+{
+    static void (*const makers[CANARY_COUNT])(struct attestation *, const struct resolved *) = {
+        [CANARY_FILE] = canary_file,
+        [CANARY_FIFO] = canary_fifo,
+        [CANARY_SOCKET_PATH] = canary_socket_path,
+    };
+    static void (*const plain_makers[CANARY_COUNT])(struct attestation *) = {
+        [CANARY_SOCKET_ABSTRACT] = canary_abstract,
+        [CANARY_UDP] = canary_udp,
+    };
+    unsigned made = missing;
+
+    for (size_t i = 0; i < attestation->count; i++) {
+        enum canary canary = attestation->attempts[i].check->canary;
+
+        if (made & (1U << canary))
+            continue;
+        made |= 1U << canary;
+        if (makers[canary])
+            makers[canary](attestation, resolved);
+        if (plain_makers[canary])
+            plain_makers[canary](attestation);
+    }
+}
+
+int attest_controls(struct attestation *attestation, const struct resolved *resolved, unsigned missing)
+{
+    struct identity identity = {0};
+    int r;
+
+    make_canaries(attestation, resolved, missing);
+    if (attestation->switch_user) {
+        r = identity_enter(&identity, attestation->uid, attestation->gid);
+        if (r < 0)
+            return r;
+    }
+    for (size_t i = 0; i < attestation->count; i++) {
+        struct attempt *attempt = &attestation->attempts[i];
+        enum canary canary = attempt->check->canary;
+
+        if (attempt->wire.act == ACT_NONE && canary != CANARY_EDGE)
+            continue;
+        if (canary == CANARY_DESCRIPTOR && attestation->unsupervised)
+            attempt->control = fcntl(attestation->inherited, F_SETFD, 0) == 0;
+        if (canary == CANARY_PROCESS || canary == CANARY_DESCRIPTOR)
+            continue;
+        if ((missing & (1U << canary)) || !wire_canary(attestation, attempt, resolved)) {
+            attempt->wire.act = ACT_NONE;
+            continue;
+        }
+        attempt->control = is_read_back(attempt->wire.act) || control_outside(attestation, attempt);
+    }
+    drain_controls(attestation);
+    return identity_leave(&identity);
+}
+
+void attest_message(const struct attestation *attestation, struct channel_checks *message, size_t *ret_size)
+{
+    message->type = CHANNEL_CHECKS;
+    message->count = 0;
+    memcpy(message->nonce, attestation->nonce, CHANNEL_NONCE);
+    for (size_t i = 0; i < attestation->count; i++)
+        if (attestation->attempts[i].wire.act != ACT_NONE)
+            message->check[message->count++] = attestation->attempts[i].wire;
+    *ret_size = offsetof(struct channel_checks, check) + message->count * sizeof(message->check[0]);
+}
+
+/* --- judgement ------------------------------------------------------------------------------------------ */
+
+static enum verdict judge(const struct attestation *attestation, const struct attempt *attempt)
+{
+    if (attempt->wire.act == ACT_NONE)
+        return VERDICT_NOT_SHOWN;
+    if (attempt->errnum == 0)
+        return VERDICT_CROSSED;
+    if (attempt->wire.act == ACT_SENTINEL)
+        return attempt->errnum == attestation->sentinel ? VERDICT_HELD : VERDICT_CROSSED;
+    if (!attempt->control)
+        return VERDICT_NOT_SHOWN;
+    for (size_t i = 0; i < ARRAY_SIZE(attempt->check->refused) && attempt->check->refused[i]; i++)
+        if (attempt->check->refused[i] == attempt->errnum)
+            return VERDICT_HELD;
+    return VERDICT_NOT_SHOWN;
+}
+
+/* Every attempt that was sent must be answered, once, and nothing else. */
+static int take_results(struct attestation *attestation, const struct channel_results *results, size_t size,
+                        struct error *error)
+{
+    size_t sent = 0;
+
+    for (size_t i = 0; i < attestation->count; i++)
+        sent += attestation->attempts[i].wire.act != ACT_NONE;
+    if (size < offsetof(struct channel_results, result) || results->type != CHANNEL_RESULTS ||
+        results->count != sent ||
+        size != offsetof(struct channel_results, result) + sent * sizeof(results->result[0]))
+        goto bad;
+    for (size_t i = 0, at = 0; i < attestation->count; i++) {
+        struct attempt *attempt = &attestation->attempts[i];
+
+        if (attempt->wire.act == ACT_NONE)
+            continue;
+        if (results->result[at].id != attempt->wire.id || results->result[at].errnum < 0)
+            goto bad;
+        attempt->errnum = results->result[at++].errnum;
+    }
+    return 0;
+bad:
+    return error_set(error, ERROR_ATTESTATION_FAILED, EPROTO, "bad-answer",
+                     "attest-run answered something else than the results of the checks");
+}
+
+static int crossed(const struct attempt *attempt, const char *how, struct error *error)
+{
+    const struct check *check = attempt->check;
+
+    error_set(error, ERROR_ATTESTATION_FAILED, EPERM, "boundary-absent",
+              "the boundary does not hold: %s, which %s is to hold, %s", surface_table[check->surface].name,
+              mechanism_name(check->mechanism), how);
+    error_surface(error, surface_table[check->surface].name);
+    return error_hint(error, "the command was not started; please report this");
+}
+
+static void raise_evidence(struct plan *plan, const struct check *check, enum evidence evidence)
+{
+    struct claim *claim = &plan->claims[check->surface];
+
+    claim->tried++;
+    for (size_t i = 0; i < claim->by_count; i++)
+        if (claim->by[i].mechanism == check->mechanism && claim->by[i].evidence < evidence)
+            claim->by[i].evidence = evidence;
+}
+
+/* A surface of which no mechanism was shown is not called enforced, however well it was set up. */
+static void lower_unshown(struct plan *plan)
+{
+    for (int s = 0; s < SURFACE_COUNT; s++) {
+        struct claim *claim = &plan->claims[s];
+        enum evidence best = EVIDENCE_NONE;
+
+        if (claim->by_count == 0 || surface_table[s].shown == SHOWN_END)
+            continue;
+        for (size_t i = 0; i < claim->by_count; i++) {
+            if (claim->by[i].evidence == EVIDENCE_NONE)
+                claim->by[i].evidence = EVIDENCE_PROBED;
+            if (claim->by[i].evidence > best)
+                best = claim->by[i].evidence;
+        }
+        if (best != EVIDENCE_ATTESTED && claim->state > STATE_PARTIAL) {
+            claim->state = STATE_PARTIAL;
+            claim->reason = "not-shown";
+        }
+    }
+}
+
+static int refuse_unshown(const struct plan *plan, const struct resolved *resolved, struct error *error)
+{
+    for (int s = 0; s < SURFACE_COUNT; s++) {
+        const struct claim *claim = &plan->claims[s];
+        bool needed = resolved->named[s] || resolved->required[s] ||
+                      (resolved->require_full && plan_claims(resolved, (enum surface)s));
+
+        if (!needed || resolved->open[s] || !claim->reason || strcmp(claim->reason, "not-shown") != 0)
+            continue;
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, EPERM, "not-shown",
+                  "%s was asked for, and nothing on this machine could show that it holds",
+                  surface_table[s].name);
+        error_surface(error, surface_table[s].name);
+        return error_hint(error,
+                          "nothing outside the grants could be used as a control; see confine-report(5)");
+    }
+    return 0;
+}
+
+int attest_judge(struct attestation *attestation, const struct channel_results *results, size_t size,
+                 pid_t command, struct plan *plan, const struct resolved *resolved, struct error *error)
+{
+    bool seen[CANARY_COUNT];
+    int r = take_results(attestation, results, size, error);
+
+    if (r < 0)
+        return r;
+    for (int canary = 0; canary < CANARY_COUNT; canary++)
+        seen[canary] = canary_seen_crossed(attestation, (enum canary)canary, command);
+    for (size_t i = 0; i < attestation->count; i++) {
+        struct attempt *attempt = &attestation->attempts[i];
+
+        attempt->verdict = judge(attestation, attempt);
+        if (attempt->verdict == VERDICT_CROSSED)
+            return crossed(attempt, "went through from inside", error);
+        if (attempt->wire.act != ACT_NONE && seen[attempt->check->canary]) {
+            attempt->verdict = VERDICT_CROSSED;
+            return crossed(attempt, "was seen to have an effect outside", error);
+        }
+        raise_evidence(plan, attempt->check,
+                       attempt->verdict == VERDICT_HELD ? EVIDENCE_ATTESTED : EVIDENCE_PROBED);
+    }
+    lower_unshown(plan);
+    return refuse_unshown(plan, resolved, error);
+}
+
+int attest_refused(const struct attestation *attestation, struct strings *checks)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < attestation->count && r == 0; i++) {
+        const struct attempt *attempt = &attestation->attempts[i];
+        const struct channel_check *wire = &attempt->wire;
+        int errnum = wire->act == ACT_SENTINEL ? attestation->sentinel : attempt->check->refused[0];
+        int fd = wire->fd < 0 ? -1 : attestation->descriptors[wire->fd];
+
+        if (!attempt->check->self_contained || !attempt->control || wire->act == ACT_NONE)
+            continue;
+        r = strings_addf(checks, "%s:%u:%d:%lld:%lld:%d:%s", surface_table[attempt->check->surface].name,
+                         wire->act, fd, (long long)wire->a, (long long)wire->b, errnum, wire->name);
+    }
+    return r;
+}
+
+void attest_end(struct attestation *attestation)
+{
+    canary_process_end(attestation);
+    for (size_t i = 0; i < attestation->owned_count; i++)
+        fd_close(attestation->owned[i]);
+    attestation->owned_count = 0;
+    attestation->descriptor_count = 0;
+}

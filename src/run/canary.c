@@ -1,0 +1,295 @@
+/*
+ * canary.c - making the canaries, and looking at them from outside.
+ */
+#include "run/canary.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define INHERITED_FROM 640 /* far from what a program opens by itself */
+
+/* Places for a canary, memory first: nothing there reaches a disk. */
+static const char *const places[] = {"/dev/shm", "/tmp", "/var/tmp"};
+
+static int own(struct attestation *attestation, int fd)
+{
+    if (fd >= 0 && attestation->owned_count == ARRAY_SIZE(attestation->owned))
+        return fd_close(fd);
+    if (fd >= 0)
+        attestation->owned[attestation->owned_count++] = fd;
+    return fd;
+}
+
+/* The first place that no writable grant reaches. A place that a rule cannot be tried in is no place. */
+static int open_place(const struct resolved *resolved)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+        int fd;
+
+        if (resolved_under_writable(resolved, places[i]))
+            continue;
+        fd = open(places[i], O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0)
+            return fd;
+    }
+    return -1;
+}
+
+/* A name that nobody else uses: the start of the nonce in hex. */
+static void canary_name(const struct attestation *attestation, char *name, size_t size, const char *kind)
+{
+    snprintf(name, size, ".confine-%s-%02x%02x%02x%02x%02x%02x", kind, attestation->nonce[0],
+             attestation->nonce[1], attestation->nonce[2], attestation->nonce[3], attestation->nonce[4],
+             attestation->nonce[5]);
+}
+
+static void give_to_user(const struct attestation *attestation, int directory, const char *name, int flags)
+{
+    if (attestation->switch_user && fchownat(directory, name, attestation->uid, attestation->gid, flags) != 0)
+        return; /* then the control fails, and nothing is claimed by it */
+}
+
+void canary_file(struct attestation *attestation, const struct resolved *resolved)
+{
+    char path[40];
+
+    for (size_t i = 0; i < ARRAY_SIZE(places) && attestation->file < 0; i++)
+        if (!resolved_under_writable(resolved, places[i]))
+            attestation->file = own(attestation, open(places[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    for (size_t i = 0; i < resolved->edge_count && attestation->file < 0; i++)
+        attestation->file =
+            own(attestation, openat(resolved->edges[i].parent_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    if (attestation->file < 0)
+        return;
+    give_to_user(attestation, attestation->file, "", AT_EMPTY_PATH);
+    if (write(attestation->file, attestation->nonce, CHANNEL_NONCE) != CHANNEL_NONCE)
+        return;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", attestation->file);
+    attestation->file_path = own(attestation, open(path, O_PATH | O_CLOEXEC));
+}
+
+void canary_fifo(struct attestation *attestation, const struct resolved *resolved)
+{
+    _cleanup_fd_ int place = open_place(resolved);
+    char name[64], path[40];
+
+    canary_name(attestation, name, sizeof(name), "fifo");
+    if (place < 0 || mknodat(place, name, S_IFIFO | 0600, 0) != 0)
+        return;
+    give_to_user(attestation, place, name, AT_SYMLINK_NOFOLLOW);
+    attestation->fifo_path = own(attestation, openat(place, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    unlinkat(place, name, 0);
+    if (attestation->fifo_path < 0)
+        return;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", attestation->fifo_path);
+    attestation->fifo = own(attestation, open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+}
+
+void canary_abstract(struct attestation *attestation)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    int fd = own(attestation, socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    size_t length;
+
+    canary_name(attestation, attestation->abstract, sizeof(attestation->abstract), "abstract");
+    length = strlen(attestation->abstract);
+    memcpy(name.sun_path + 1, attestation->abstract, length);
+    if (fd >= 0 &&
+        bind(fd, (struct sockaddr *)&name,
+             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)) == 0 &&
+        listen(fd, 16) == 0)
+        attestation->listener = fd;
+}
+
+void canary_socket_path(struct attestation *attestation, const struct resolved *resolved)
+{
+    _cleanup_fd_ int place = open_place(resolved);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char name[64];
+    int fd = own(attestation, socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+
+    canary_name(attestation, name, sizeof(name), "socket");
+    if (fd < 0 || place < 0)
+        return;
+    snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", place, name);
+    if (bind(fd, (struct sockaddr *)&address, sizeof(address)) != 0)
+        return;
+    give_to_user(attestation, place, name, AT_SYMLINK_NOFOLLOW);
+    attestation->socket_path = own(attestation, openat(place, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    unlinkat(place, name, 0);
+    if (listen(fd, 16) == 0)
+        attestation->path_listener = fd;
+}
+
+void canary_udp(struct attestation *attestation)
+{
+    struct sockaddr_in address = act_loopback(0);
+    socklen_t size = sizeof(address);
+    int fd = own(attestation, socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) != 0 ||
+        getsockname(fd, (struct sockaddr *)&address, &size) != 0)
+        return;
+    attestation->udp_receiver = fd;
+    attestation->udp_port = ntohs(address.sin_port);
+}
+
+/* The child that is only there: it has the nonce at our address, the command's user, and ends with its pipe.
+ */
+_Noreturn static void be_process(const struct attestation *attestation, int wait, int release)
+{
+    char byte;
+
+    /* Nothing else of ours may live on in here: a liveness pipe would not end with its supervisor. */
+    close(release);
+    wait = dup2(wait, 3);
+    if (wait != 3 || kernel_call(SYS_close_range, 4, INT_MAX, 0, 0, 0, 0) < 0)
+        _exit(LINK_FAILED);
+    if (setgroups(0, NULL) != 0 || setresgid(attestation->gid, attestation->gid, attestation->gid) != 0 ||
+        setresuid(attestation->uid, attestation->uid, attestation->uid) != 0)
+        _exit(LINK_FAILED);
+    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+    prctl(PR_SET_PTRACER, -1L, 0, 0, 0);
+    if (write(wait, "", 1) != 1) /* ready; the pair is a socket, so the same end is read next */
+        _exit(LINK_FAILED);
+    while (read(wait, &byte, 1) < 0 && errno == EINTR)
+        ;
+    _exit(0);
+}
+
+void canary_process(struct attestation *attestation)
+{
+    int ends[2];
+    char byte;
+
+    attestation->process = getpid();
+    if (!attestation->switch_user) {
+        /* Yama's mode 1 lets only parents trace; for the moment of the attestation anybody of ours may. */
+        prctl(PR_SET_PTRACER, -1L, 0, 0, 0);
+        return;
+    }
+    attestation->process = 0;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return;
+    attestation->process_child = fork();
+    if (attestation->process_child == 0)
+        be_process(attestation, ends[0], ends[1]);
+    close(ends[0]);
+    attestation->process_release = ends[1];
+    if (attestation->process_child > 0 && read(ends[1], &byte, 1) == 1)
+        attestation->process = attestation->process_child;
+}
+
+void canary_process_end(struct attestation *attestation)
+{
+    if (!attestation->switch_user)
+        prctl(PR_SET_PTRACER, 0L, 0, 0, 0);
+    attestation->process_release = fd_close(attestation->process_release);
+    if (attestation->process_child > 0)
+        while (waitpid(attestation->process_child, NULL, 0) < 0 && errno == EINTR)
+            ;
+    attestation->process_child = 0;
+    attestation->process = 0;
+}
+
+void canary_inherited(struct attestation *attestation)
+{
+    _cleanup_fd_ int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    if (fd >= 0)
+        attestation->inherited = fcntl(fd, F_DUPFD_CLOEXEC, INHERITED_FROM);
+    if (attestation->inherited < 0 && fd >= 0)
+        attestation->inherited = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    own(attestation, attestation->inherited);
+}
+
+const char *canary_device(const struct resolved *resolved)
+{
+    static const char *const nodes[] = {"/dev/ptmx", "/dev/fuse", "/dev/kvm", "/dev/net/tun", "/dev/full"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {
+        bool granted = resolved_under_writable(resolved, nodes[i]);
+
+        for (size_t k = 0; k < resolved->path_count && !granted; k++)
+            granted =
+                resolved->paths[k].grant == GRANT_DEVICE && strcmp(resolved->paths[k].path, nodes[i]) == 0;
+        if (!granted && access(nodes[i], R_OK | W_OK) == 0)
+            return nodes[i];
+    }
+    return NULL;
+}
+
+/* A connection of the command's own process. Others (a scan by somebody else) say nothing. */
+static bool was_connected(int listener, pid_t command)
+{
+    bool seen = false;
+
+    for (;;) {
+        _cleanup_fd_ int fd = listener < 0 ? -1 : accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        struct ucred who = {0};
+        socklen_t size = sizeof(who);
+
+        if (fd < 0)
+            return seen;
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.pid == command)
+            seen = true;
+    }
+}
+
+static bool file_changed(const struct attestation *attestation)
+{
+    uint8_t seen[CHANNEL_NONCE];
+    struct stat object;
+
+    return attestation->file_path >= 0 &&
+           (fstat(attestation->file, &object) != 0 || object.st_size != CHANNEL_NONCE ||
+            pread(attestation->file, seen, sizeof(seen), 0) != (ssize_t)sizeof(seen) ||
+            memcmp(seen, attestation->nonce, sizeof(seen)) != 0);
+}
+
+static bool datagram_arrived(const struct attestation *attestation)
+{
+    uint8_t seen[CHANNEL_NONCE];
+
+    while (attestation->udp_receiver >= 0) {
+        ssize_t size = recv(attestation->udp_receiver, seen, sizeof(seen), MSG_DONTWAIT);
+
+        if (size < 0)
+            return false;
+        if (size == (ssize_t)sizeof(seen) && memcmp(seen, attestation->nonce, sizeof(seen)) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool fifo_written(const struct attestation *attestation)
+{
+    char byte;
+
+    return attestation->fifo >= 0 && read(attestation->fifo, &byte, 1) > 0;
+}
+
+bool canary_seen_crossed(const struct attestation *attestation, enum canary canary, pid_t command)
+{
+    switch (canary) {
+    case CANARY_FILE:
+        return file_changed(attestation);
+    case CANARY_FIFO:
+        return fifo_written(attestation);
+    case CANARY_SOCKET_ABSTRACT:
+        return was_connected(attestation->listener, command);
+    case CANARY_SOCKET_PATH:
+        return was_connected(attestation->path_listener, command);
+    case CANARY_UDP:
+        return datagram_arrived(attestation);
+    default:
+        return false; /* nothing of it can be seen from here but the answer */
+    }
+}

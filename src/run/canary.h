@@ -1,0 +1,35 @@
+/*
+ * canary.h - the objects outside that a check is tried on.
+ *
+ * Should:  vanish by themselves, also when this process is killed: unnamed
+ *          files, names that are removed before they are used, children that
+ *          end with a pipe.
+ * Mustn't: stand inside a grant, or on a disk where a crash would leave them.
+ */
+#ifndef CONFINE_RUN_CANARY_H
+#define CONFINE_RUN_CANARY_H
+
+#include "run/attest.h"
+
+/* canary_file() - an unnamed file that holds the nonce, outside every writable grant. */
+void canary_file(struct attestation *attestation, const struct resolved *resolved);
+void canary_fifo(struct attestation *attestation, const struct resolved *resolved);
+void canary_abstract(struct attestation *attestation);
+void canary_socket_path(struct attestation *attestation, const struct resolved *resolved);
+void canary_udp(struct attestation *attestation);
+
+/* canary_process() - somebody of the command's user to signal, read and limit. */
+void canary_process(struct attestation *attestation);
+void canary_process_end(struct attestation *attestation);
+
+/* canary_inherited() - a descriptor without close-on-exec. */
+void canary_inherited(struct attestation *attestation);
+
+/* canary_device() - a device node that the caller can open and that is not granted. Return: its name or NULL.
+ */
+const char *canary_device(const struct resolved *resolved);
+
+/* canary_seen_crossed() - look from outside: did anything arrive, or change, that must not have? */
+bool canary_seen_crossed(const struct attestation *attestation, enum canary canary, pid_t command);
+
+#endif

@@ -1,0 +1,66 @@
+/*
+ * exec.c - `confine exec`: become the chain.
+ *
+ * There is no supervisor, so there are no canaries that would have to be looked at: only checks that decide
+ * by their answer alone are made, by attest-run, whose controls are acted out here just before.
+ */
+#include "run/run.h"
+
+#include "run/attest.h"
+#include "run/launcher.h"
+#include "run/run_error.h"
+#include "run/spawn.h"
+
+#include <unistd.h>
+
+static int exec_chain(const struct launch *launch, int launcher, int cwd)
+{
+    static char *no_environment[] = {NULL};
+    long r;
+
+    if (fchdir(cwd) != 0)
+        return -errno;
+    r = launch_keep(launch);
+    if (r < 0)
+        return (int)r;
+    return (int)kernel_call(SYS_execveat, launcher, (long)(uintptr_t) "", (long)(uintptr_t)launch->argv.items,
+                            (long)(uintptr_t)(launch->env.items ? launch->env.items : no_environment),
+                            AT_EMPTY_PATH, 0);
+}
+
+int run_exec(struct plan *plan, const struct resolved *resolved, const struct host *host,
+             char *const *command, struct error *error)
+{
+    static struct attestation attestation;
+    struct launch launch = {0};
+    struct strings checks = {0};
+    struct chain_fds fds = CHAIN_FDS_NONE;
+    _cleanup_fd_ int launcher = -1;
+    int r;
+
+    (void)host;
+    if (resolved->mode == MODE_DANGER_FULL_ACCESS) {
+        r = launch_prepare(&launch, plan, resolved, &fds, 0, NULL, NULL, command);
+        if (r == 0 && fchdir(resolved->cwd_fd) != 0)
+            r = -errno;
+        if (r == 0)
+            r = -chain_exec(launch.argv.items, launch.env.items);
+        return run_error_exec(error, -r, command[0], resolved->cwd_fd);
+    }
+    launcher = launcher_open(resolved, "confine-launch", error);
+    if (launcher < 0)
+        return LINK_FAILED;
+    r = attest_begin(&attestation, plan, resolved, 0);
+    if (r == 0)
+        r = attest_controls(&attestation, resolved, 0);
+    if (r == 0)
+        r = attest_refused(&attestation, &checks);
+    fds.others = attestation.descriptors;
+    fds.other_count = attestation.descriptor_count;
+    if (r == 0)
+        r = launch_prepare(&launch, plan, resolved, &fds, attestation.sentinel, &checks, NULL, command);
+    if (r == 0)
+        r = exec_chain(&launch, launcher, resolved->cwd_fd);
+    run_error_spawn(error, -r, resolved->cwd);
+    return r == -E2BIG ? 126 : LINK_FAILED;
+}

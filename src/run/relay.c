@@ -1,0 +1,332 @@
+/*
+ * relay.c - one-way copies between the caller's terminals or files and the command's pipes.
+ *
+ * Should:  keep the order of output and error where both are the same file, by one pipe for both; give back
+ *          what the command did not read of a file, so that the offset stays true.
+ * Mustn't: set O_NONBLOCK on anything of the caller's (the flag is shared with every other user of it): a
+ *          terminal is opened anew. Mustn't read a terminal from the background: that stops us.
+ */
+#include "run/relay.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+
+static bool must_relay(int fd, bool *ret_terminal)
+{
+    struct stat object;
+
+    *ret_terminal = isatty(fd);
+    return *ret_terminal || (fstat(fd, &object) == 0 && S_ISREG(object.st_mode));
+}
+
+static bool same_file(int a, int b)
+{
+    struct stat x, y;
+
+    return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* A description of our own for a terminal, so that it can be non-blocking. The caller's where that fails. */
+static int open_anew(int fd, int flags, bool *ret_owned)
+{
+    char path[40];
+    int anew;
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    anew = open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    *ret_owned = anew >= 0;
+    return anew >= 0 ? anew : fd;
+}
+
+static int prepare_one(struct relay *relay, int fd, bool terminal)
+{
+    int ends[2], ours = fd == 0 ? 1 : 0;
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -errno;
+    relay->buffer = malloc(RELAY_SIZE);
+    if (!relay->buffer || fcntl(ends[ours], F_SETFL, O_NONBLOCK) != 0) {
+        fd_close(ends[0]);
+        fd_close(ends[1]);
+        return relay->buffer ? -errno : -ENOMEM;
+    }
+    relay->pipe = ends[ours];
+    relay->theirs = ends[1 - ours];
+    relay->outer_polls = terminal;
+    relay->terminal_in = terminal && fd == 0;
+    if (terminal)
+        ours = open_anew(fd, fd == 0 ? O_RDONLY : O_WRONLY, &relay->owned_outer);
+    else
+        ours = fd;
+    relay->outer_polls &= relay->owned_outer;
+    relay->from = fd == 0 ? ours : relay->pipe;
+    relay->to = fd == 0 ? relay->pipe : ours;
+    return 0;
+}
+
+int relays_prepare(struct relays *relays, int ret_standard[3])
+{
+    bool relayed[3] = {false}, terminal;
+
+    *relays = (struct relays){0};
+    for (int fd = 0; fd < 3; fd++)
+        relays->relay[fd] = (struct relay){.from = -1, .to = -1, .pipe = -1, .theirs = -1};
+    for (int fd = 0; fd < 3; fd++) {
+        int r;
+
+        ret_standard[fd] = fd;
+        if (!must_relay(fd, &terminal))
+            continue;
+        relayed[fd] = true;
+        if (fd == 2 && relayed[1] && same_file(1, 2)) {
+            ret_standard[2] = ret_standard[1];
+            continue;
+        }
+        r = prepare_one(&relays->relay[fd], fd, terminal);
+        if (r < 0) {
+            relays_free(relays);
+            return r;
+        }
+        ret_standard[fd] = relays->relay[fd].theirs;
+    }
+    return 0;
+}
+
+void relays_handed_over(struct relays *relays)
+{
+    /* The read end of stdin's pipe stays: what is left in it at the end is given back. */
+    for (int fd = 1; fd < 3; fd++)
+        relays->relay[fd].theirs = fd_close(relays->relay[fd].theirs);
+}
+
+static void on_source(uv_poll_t *handle, int status, int events);
+static void on_sink(uv_poll_t *handle, int status, int events);
+
+static void close_poll(uv_poll_t *handle, bool *open)
+{
+    if (*open)
+        uv_close((uv_handle_t *)handle, NULL);
+    *open = false;
+}
+
+/* The copy has ended, by end of file or because nobody reads any more. The command sees it at its end. */
+static void finish(struct relay *relay)
+{
+    relay->done = true;
+    close_poll(&relay->source, &relay->source_open);
+    close_poll(&relay->sink, &relay->sink_open);
+    relay->pipe = fd_close(relay->pipe);
+}
+
+/* Writes what is held. Return: true when nothing is held any more. */
+static bool flush_held(struct relay *relay)
+{
+    while (relay->at < relay->held) {
+        ssize_t put = write(relay->to, relay->buffer + relay->at, relay->held - relay->at);
+
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0 && errno == EAGAIN)
+            return false;
+        if (put < 0) {
+            if (relay->to != relay->pipe)
+                relay->failed = errno;
+            finish(relay);
+            return false;
+        }
+        relay->at += (size_t)put;
+    }
+    relay->held = relay->at = 0;
+    return true;
+}
+
+/* Waits for whichever side is in the way; a side that cannot be waited for is always ready. */
+static void arm(struct relay *relay)
+{
+    bool to_write = relay->held > 0;
+
+    if (relay->done)
+        return;
+    if (relay->source_open) {
+        if (to_write)
+            uv_poll_stop(&relay->source);
+        else
+            uv_poll_start(&relay->source, UV_READABLE, on_source);
+    }
+    if (relay->sink_open) {
+        /* A source without events is read whenever the sink takes something. */
+        if (to_write || !relay->source_open)
+            uv_poll_start(&relay->sink, UV_WRITABLE, on_sink);
+        else
+            uv_poll_stop(&relay->sink);
+    }
+}
+
+/* Is another job in the foreground of the terminal that we would read? */
+static bool in_background(const struct relay *relay)
+{
+    pid_t foreground;
+
+    return relay->terminal_in && ioctl(relay->from, TIOCGPGRP, &foreground) == 0 && foreground != getpgrp();
+}
+
+static void copy_once(struct relay *relay)
+{
+    ssize_t got;
+
+    if (relay->held == 0) {
+        if (in_background(relay)) {
+            uv_poll_stop(&relay->source); /* until relays_wake() */
+            return;
+        }
+        do
+            got = read(relay->from, relay->buffer, RELAY_SIZE);
+        while (got < 0 && errno == EINTR);
+        if (got < 0 && errno == EAGAIN)
+            return;
+        if (got <= 0) {
+            finish(relay);
+            return;
+        }
+        relay->held = (size_t)got;
+        relay->at = 0;
+    }
+    flush_held(relay);
+}
+
+static void on_source(uv_poll_t *handle, int status, int events)
+{
+    struct relay *relay = handle->data;
+
+    (void)status;
+    (void)events;
+    copy_once(relay);
+    arm(relay);
+}
+
+static void on_sink(uv_poll_t *handle, int status, int events)
+{
+    struct relay *relay = handle->data;
+
+    (void)status;
+    (void)events;
+    copy_once(relay);
+    arm(relay);
+}
+
+static int start_one(struct relays *relays, struct relay *relay)
+{
+    bool source_polls = relay->from == relay->pipe || relay->outer_polls;
+    bool sink_polls = relay->to == relay->pipe || relay->outer_polls;
+
+    if (source_polls) {
+        int r = uv_poll_init(relays->loop, &relay->source, relay->from);
+
+        if (r < 0)
+            return r;
+        relay->source.data = relay;
+        relay->source_open = true;
+    }
+    if (sink_polls) {
+        int r = uv_poll_init(relays->loop, &relay->sink, relay->to);
+
+        if (r < 0)
+            return r;
+        relay->sink.data = relay;
+        relay->sink_open = true;
+    }
+    arm(relay);
+    return 0;
+}
+
+int relays_start(struct relays *relays, uv_loop_t *loop)
+{
+    relays->loop = loop;
+    for (int fd = 0; fd < 3; fd++) {
+        int r = relays->relay[fd].buffer ? start_one(relays, &relays->relay[fd]) : 0;
+
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+bool relays_wake(struct relays *relays)
+{
+    struct relay *input = &relays->relay[0];
+
+    if (!input->buffer || input->done || !input->terminal_in || !input->source_open)
+        return false;
+    if (!uv_is_active((uv_handle_t *)&input->source) && input->held == 0 && !in_background(input))
+        arm(input);
+    return true;
+}
+
+/* What the command left in its input pipe, and what was read ahead of it, goes back to the file. */
+static void give_back(struct relay *relay)
+{
+    int unread = 0;
+
+    if (relay->terminal_in || relay->theirs < 0)
+        return;
+    if (ioctl(relay->theirs, FIONREAD, &unread) != 0)
+        unread = 0;
+    unread += (int)(relay->held - relay->at);
+    if (unread > 0)
+        lseek(relay->from, -(off_t)unread, SEEK_CUR);
+}
+
+void relays_drain(struct relays *relays)
+{
+    if (relays->relay[0].buffer)
+        give_back(&relays->relay[0]);
+    for (int fd = 1; fd < 3; fd++) {
+        struct relay *relay = &relays->relay[fd];
+
+        if (!relay->buffer || relay->done)
+            continue;
+        if (relay->owned_outer && fcntl(relay->to, F_SETFL, 0) != 0)
+            relay->failed = errno;
+        while (!relay->done && flush_held(relay)) {
+            ssize_t got = read(relay->pipe, relay->buffer, RELAY_SIZE);
+
+            if (got <= 0)
+                break;
+            relay->held = (size_t)got;
+        }
+    }
+    for (int fd = 0; fd < 3; fd++)
+        if (relays->relay[fd].buffer && !relays->relay[fd].done)
+            finish(&relays->relay[fd]);
+}
+
+int relays_error(const struct relays *relays)
+{
+    for (int fd = 1; fd < 3; fd++)
+        if (relays->relay[fd].failed)
+            return relays->relay[fd].failed;
+    return 0;
+}
+
+void relays_free(struct relays *relays)
+{
+    for (int fd = 0; fd < 3; fd++) {
+        struct relay *relay = &relays->relay[fd];
+
+        if (!relay->buffer)
+            continue;
+        relay->pipe = fd_close(relay->pipe);
+        relay->theirs = fd_close(relay->theirs);
+        if (relay->owned_outer)
+            fd_close(fd == 0 ? relay->from : relay->to);
+        free(relay->buffer);
+        relay->buffer = NULL;
+    }
+}

@@ -1,0 +1,64 @@
+/*
+ * relay.h - what stands on the command's 0, 1 and 2.
+ *
+ * Pipes, sockets and devices pass through untouched. A terminal or a regular
+ * file never reaches the command: its flags, offset and modes are the
+ * caller's. Between the two stands a pipe, copied by the supervisor.
+ */
+#ifndef CONFINE_RUN_RELAY_H
+#define CONFINE_RUN_RELAY_H
+
+#include "util/util.h"
+
+#include <uv.h>
+
+#define RELAY_SIZE 65536
+
+struct relay {
+    int from, to;     /* -1: this relay is not used */
+    int pipe;         /* which of the two is our end of the pipe */
+    int theirs;       /* the command's end, until it was handed over; kept open for stdin */
+    bool owned_outer; /* the outer side was opened anew, without touching the caller's flags */
+    bool outer_polls; /* the outer side can be waited for (a terminal, not a file) */
+    bool terminal_in; /* reading it from the background would stop us */
+    bool done;
+    int failed; /* errno of a write that lost output */
+    char *buffer;
+    size_t held, at;
+    uv_poll_t source, sink;
+    bool source_open, sink_open;
+};
+
+struct relays {
+    struct relay relay[3];
+    uv_loop_t *loop;
+};
+
+/*
+ * relays_prepare() - look at 0 to 2 and decide.
+ * @ret_standard: what the command gets as 0, 1 and 2
+ *
+ * Return: 0 or -errno.
+ */
+int relays_prepare(struct relays *relays, int ret_standard[3]);
+
+/* relays_handed_over() - the command has its ends; ours of the output side are closed. */
+void relays_handed_over(struct relays *relays);
+
+/* relays_start() - copy by the events of @loop. Return: 0 or a negative libuv error. */
+int relays_start(struct relays *relays, uv_loop_t *loop);
+
+/* relays_wake() - read the terminal again if we are in its foreground by now. Return: is that worth asking
+ * again? */
+bool relays_wake(struct relays *relays);
+
+/* relays_drain() - everything has ended: copy what still stands in the pipes, give unread input back, stop.
+ */
+void relays_drain(struct relays *relays);
+
+/* relays_error() - errno of lost output, 0 if none was lost. */
+int relays_error(const struct relays *relays);
+
+void relays_free(struct relays *relays);
+
+#endif

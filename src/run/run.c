@@ -1,0 +1,423 @@
+/*
+ * run.c - `confine run`: launch, attest, supervise, clean up.
+ *
+ * Theory of operation, in the order of the code:
+ *
+ *   1. everything that the run needs is made: temp directory, channel, the
+ *      guard's pipe, canaries, relays;
+ *   2. the chain starts. While it restricts itself, the controls are acted out;
+ *   3. GUARD and HERE arrive; the checks go out; the answers come back; the
+ *      canaries are looked at. GO is sent if everything holds;
+ *   4. supervise() waits for the end of the last process;
+ *   5. the temp directory is removed.
+ *
+ * Should:  leave by one way out, with every process ended and every name removed.
+ * Mustn't: send GO after any doubt. Until GO the end of the channel ends the
+ *          chain with 125, so that our death at any point starts nothing.
+ */
+#include "run/run.h"
+
+#include "links/chain.h"
+#include "run/attest.h"
+#include "run/channel.h"
+#include "run/launcher.h"
+#include "run/run_error.h"
+#include "run/spawn.h"
+#include "run/supervise.h"
+#include "run/tmp.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#define CHAIN_MS 10000 /* how long a chain may take to be here */
+
+struct run {
+    struct plan *plan;
+    const struct resolved *resolved;
+    char *const *command;
+    struct report *report;
+    unsigned missing; /* canaries left out, by tests */
+    struct attestation attestation;
+    struct tmp_directory tmp;
+    struct relays relays;
+    struct launch launch;
+    int channel, their_channel;
+    int liveness, their_liveness;
+    int errors, their_errors; /* the chain's own stderr */
+    int stderr_fd;            /* what the command gets as 2 */
+    pid_t pid, guard;
+};
+
+static int fail(struct run *run, int errnum, const char *what)
+{
+    return error_set(&run->report->error, ERROR_SANDBOX_UNAVAILABLE, errnum, "set-up-failed", "cannot %s: %s",
+                     what, strerror(errnum));
+}
+
+/* --- 0. what must be true of this process -----------------------------------------------------------------
+ */
+
+/* A closed 0, 1 or 2 would be taken by the first thing that is opened. */
+static int open_standard(void)
+{
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) != fd)
+            return -errno;
+    return 0;
+}
+
+static volatile sig_atomic_t inner; /* pid of the process that does our work */
+
+static void pass_on(int signum)
+{
+    if (inner > 0)
+        kill((pid_t)inner, signum);
+}
+
+/*
+ * A shell that started us by `exec` leaves us its children. They are strangers: they must be neither killed
+ * nor waited for. So the work is done in a fresh process; this one passes signals on and repeats the status.
+ */
+static int leave_strangers(void)
+{
+    int status;
+
+    if (waitpid(-1, &status, WNOHANG) < 0 && errno == ECHILD)
+        return 0;
+    inner = fork();
+    if (inner < 0)
+        return -errno;
+    if (inner == 0)
+        return 0;
+    static const int passed[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT};
+    sigset_t none;
+
+    for (size_t i = 0; i < ARRAY_SIZE(passed); i++)
+        signal(passed[i], pass_on);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    while (waitpid((pid_t)inner, &status, 0) < 0 && errno == EINTR)
+        ;
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+}
+
+/* --- 1. before the chain ----------------------------------------------------------------------------------
+ */
+
+static int make_pipe(int *ret_ours, int *ret_theirs, bool ours_writes)
+{
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -errno;
+    *ret_ours = ends[ours_writes ? 1 : 0];
+    *ret_theirs = ends[ours_writes ? 0 : 1];
+    return 0;
+}
+
+static int prepare(struct run *run, int standard[3])
+{
+    int r;
+
+    r = attest_begin(&run->attestation, run->plan, run->resolved, run->missing);
+    if (r < 0)
+        return fail(run, -r, "make the canaries");
+    if (run->plan->private_tmp) {
+        r = tmp_make(&run->tmp, run->resolved, &run->report->error);
+        if (r < 0)
+            return r;
+    }
+    r = channel_open(&run->channel, &run->their_channel);
+    if (r == 0 && run->plan->guard)
+        r = make_pipe(&run->liveness, &run->their_liveness, true);
+    if (r == 0)
+        r = make_pipe(&run->errors, &run->their_errors, false);
+    if (r < 0)
+        return fail(run, -r, "make the channel");
+    r = relays_prepare(&run->relays, standard);
+    if (r < 0)
+        return fail(run, -r, "make the relays");
+    /* 2 is the chain's until the command starts; what is to be the command's waits beside it. */
+    run->stderr_fd = fcntl(standard[2], F_DUPFD_CLOEXEC, 3);
+    if (run->stderr_fd < 0)
+        return fail(run, errno, "keep the standard error");
+    standard[2] = run->their_errors;
+    return 0;
+}
+
+static int start_chain(struct run *run)
+{
+    int standard[3], r;
+    struct chain_fds fds;
+    _cleanup_fd_ int launcher = launcher_open(run->resolved, "confine-launch", &run->report->error);
+
+    if (launcher < 0)
+        return launcher;
+    r = prepare(run, standard);
+    if (r < 0)
+        return r;
+    fds = (struct chain_fds){.channel = run->their_channel,
+                             .liveness = run->their_liveness,
+                             .stderr_fd = run->stderr_fd,
+                             .tmp = run->tmp.fd};
+    r = launch_prepare(&run->launch, run->plan, run->resolved, &fds, run->attestation.sentinel, NULL,
+                       run->plan->private_tmp ? run->tmp.path : NULL, run->command);
+    if (r < 0)
+        return error_no_memory(&run->report->error);
+    run->pid = spawn_chain(launcher, &run->launch, standard, run->resolved->cwd_fd, attest_in_child,
+                           &run->attestation);
+    if (run->pid < 0)
+        return run_error_spawn(&run->report->error, (int)-run->pid, run->resolved->cwd);
+    run->their_channel = fd_close(run->their_channel);
+    run->their_liveness = fd_close(run->their_liveness);
+    run->their_errors = fd_close(run->their_errors);
+    run->stderr_fd = fd_close(run->stderr_fd);
+    relays_handed_over(&run->relays);
+    return 0;
+}
+
+/* --- 3. the talk -------------------------------------------------------------------------------------------
+ */
+
+/* The chain ended, or does not answer: say what its last words were. */
+static int chain_failed(struct run *run, ssize_t why)
+{
+    char words[1024];
+    ssize_t size = 0;
+
+    if (why == -ETIMEDOUT) {
+        error_set(&run->report->error, ERROR_SANDBOX_UNAVAILABLE, ETIMEDOUT, "chain-timeout",
+                  "the chain of links was not ready within %d seconds", CHAIN_MS / 1000);
+        return error_hint(&run->report->error, "the machine may be overloaded; try again");
+    }
+    if (why < 0 && why != -ECONNRESET)
+        return fail(run, (int)-why, "talk to the chain");
+    while (size < (ssize_t)sizeof(words) - 1) {
+        ssize_t got = read(run->errors, words + size, sizeof(words) - 1 - (size_t)size);
+
+        if (got <= 0)
+            break;
+        size += got;
+    }
+    words[size] = '\0';
+    return run_error_link(&run->report->error, words);
+}
+
+/* One message of the given type from the given writer (0: whoever is not the command). */
+static int expect_word(struct run *run, int deadline_ms)
+{
+    bool here = false;
+
+    while (!here || (run->plan->guard && !run->guard)) {
+        struct channel_word word;
+        pid_t writer;
+        ssize_t size = channel_receive(run->channel, &word, sizeof(word), deadline_ms, &writer);
+
+        if (size <= 0)
+            return chain_failed(run, size);
+        if (size != (ssize_t)sizeof(word))
+            return fail(run, EPROTO, "understand the chain");
+        if (word.type == CHANNEL_HERE && word.value == CHANNEL_VERSION && writer == run->pid && !here)
+            here = true;
+        else if (word.type == CHANNEL_GUARD && run->plan->guard && !run->guard && writer != run->pid &&
+                 writer > 0)
+            run->guard = writer;
+        else
+            return fail(run, EPROTO, "understand the chain");
+    }
+    return 0;
+}
+
+static int attest(struct run *run)
+{
+    static struct channel_checks checks;
+    static struct channel_results results;
+    struct channel_word go = {.type = CHANNEL_GO};
+    pid_t writer;
+    ssize_t got;
+    size_t size;
+    int r;
+
+    r = attest_controls(&run->attestation, run->resolved, run->missing);
+    if (r < 0)
+        return fail(run, -r, "act as the command's user");
+    r = expect_word(run, CHAIN_MS);
+    if (r < 0)
+        return r;
+    attest_message(&run->attestation, &checks, &size);
+    r = channel_send(run->channel, &checks, size, run->attestation.descriptors,
+                     run->attestation.descriptor_count);
+    if (r < 0)
+        return chain_failed(run, r == -EPIPE ? -ECONNRESET : r);
+    got = channel_receive(run->channel, &results, sizeof(results), CHAIN_MS, &writer);
+    if (got <= 0)
+        return chain_failed(run, got);
+    if (writer != run->pid)
+        return fail(run, EPROTO, "understand the chain");
+    r = attest_judge(&run->attestation, &results, (size_t)got, run->pid, run->plan, run->resolved,
+                     &run->report->error);
+    if (r < 0)
+        return r;
+    attest_end(&run->attestation);
+    r = channel_send(run->channel, &go, sizeof(go), NULL, 0);
+    return r < 0 ? chain_failed(run, r == -EPIPE ? -ECONNRESET : r) : 0;
+}
+
+/* --- the ways out ------------------------------------------------------------------------------------------
+ */
+
+/* Before GO: nothing has run. The end of the channel ends the chain; the rest is killed and reaped. */
+static void abandon(struct run *run)
+{
+    run->report->outcome.kind = OUTCOME_NOT_STARTED;
+    run->report->outcome.status = -1;
+    run->channel = fd_close(run->channel);
+    run->liveness = fd_close(run->liveness);
+    if (run->pid > 0)
+        kill(run->pid, SIGKILL);
+    attest_end(&run->attestation);
+    while (run->pid > 0 && (waitpid(-1, NULL, __WALL) > 0 || errno == EINTR))
+        ;
+}
+
+static void clean_up(struct run *run)
+{
+    struct error error = {0};
+
+    if (tmp_remove(&run->tmp, &error) < 0)
+        strings_addf(&run->report->warnings, "%s: %s", error.reason, error.message);
+    if (relays_error(&run->relays))
+        strings_addf(&run->report->warnings, "output-lost: output could not be written: %s",
+                     strerror(relays_error(&run->relays)));
+    relays_free(&run->relays);
+    fd_close(run->channel);
+    fd_close(run->their_channel);
+    fd_close(run->their_liveness);
+    fd_close(run->errors);
+    fd_close(run->their_errors);
+    fd_close(run->stderr_fd);
+    launch_free(&run->launch);
+}
+
+static int exit_status(struct run *run, int exec_errno)
+{
+    const struct outcome *outcome = &run->report->outcome;
+
+    switch (outcome->kind) {
+    case OUTCOME_EXITED:
+        return outcome->status;
+    case OUTCOME_SIGNALED:
+        return 128 + outcome->signal;
+    case OUTCOME_TIMED_OUT:
+        return 124;
+    case OUTCOME_LIMIT:
+        return 128 + SIGKILL;
+    case OUTCOME_NOT_STARTED:
+        if (exec_errno)
+            return run_error_exec(&run->report->error, exec_errno, run->command[0], run->resolved->cwd_fd);
+        break;
+    }
+    return LINK_FAILED;
+}
+
+static int watch(struct run *run)
+{
+    struct supervision supervision = {.resolved = run->resolved,
+                                      .plan = run->plan,
+                                      .relays = &run->relays,
+                                      .command = run->pid,
+                                      .guard = run->guard,
+                                      .channel = run->channel,
+                                      .liveness = run->liveness,
+                                      .started_ns = supervise_now_ns(),
+                                      .report = run->report};
+    int r;
+
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    r = supervise(&supervision);
+    run->liveness = -1;
+    if (r < 0) {
+        fail(run, -r, "supervise the command");
+        return LINK_FAILED;
+    }
+    return exit_status(run, supervision.exec_errno);
+}
+
+/* In the vfork child: what supervise_block() holds back is ours, not the command's. A chain resets it itself.
+ */
+static void unblock_signals(void *unused)
+{
+    uint64_t none = 0;
+
+    (void)unused;
+    kernel_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&none, 0, sizeof(none), 0, 0);
+}
+
+/* danger-full-access: no chain and no attestation; supervised only so that limits and the report work. */
+static int run_unconfined(struct run *run)
+{
+    const int standard[3] = {0, 1, 2};
+    struct chain_fds fds = CHAIN_FDS_NONE;
+    int r = launch_prepare(&run->launch, run->plan, run->resolved, &fds, 0, NULL, NULL, run->command);
+
+    if (r < 0) {
+        error_no_memory(&run->report->error);
+        return LINK_FAILED;
+    }
+    run->pid = spawn_chain(-1, &run->launch, standard, run->resolved->cwd_fd, unblock_signals, NULL);
+    if (run->pid < 0)
+        return run_error_exec(&run->report->error, (int)-run->pid, run->command[0], run->resolved->cwd_fd);
+    return watch(run);
+}
+
+int run_supervised_without(struct plan *plan, const struct resolved *resolved, char *const *command,
+                           unsigned missing, struct report *report)
+{
+    static struct run run;
+    int r, status = LINK_FAILED;
+
+    run = (struct run){.plan = plan,
+                       .resolved = resolved,
+                       .command = command,
+                       .report = report,
+                       .missing = missing,
+                       .tmp = TMP_DIRECTORY_NONE,
+                       .channel = -1,
+                       .their_channel = -1,
+                       .liveness = -1,
+                       .their_liveness = -1,
+                       .errors = -1,
+                       .their_errors = -1,
+                       .stderr_fd = -1};
+    for (int fd = 0; fd < 3; fd++)
+        run.relays.relay[fd] = (struct relay){.from = -1, .to = -1, .pipe = -1, .theirs = -1};
+    run.attestation.process_release = -1;
+    supervise_block();
+    r = open_standard();
+    if (r == 0)
+        r = leave_strangers();
+    if (r == 0 && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
+        r = -errno;
+    if (r < 0) {
+        fail(&run, -r, "prepare the supervisor");
+        return LINK_FAILED;
+    }
+    if (resolved->mode == MODE_DANGER_FULL_ACCESS)
+        return run_unconfined(&run);
+    r = start_chain(&run);
+    if (r == 0)
+        r = attest(&run);
+    if (r < 0)
+        abandon(&run);
+    else
+        status = watch(&run);
+    clean_up(&run);
+    return status;
+}
+
+int run_supervised(struct plan *plan, const struct resolved *resolved, const struct host *host,
+                   char *const *command, struct report *report)
+{
+    (void)host;
+    return run_supervised_without(plan, resolved, command, 0, report);
+}

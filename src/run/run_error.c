@@ -1,0 +1,94 @@
+/*
+ * run_error.c - what went wrong with a start, in words.
+ *
+ * Nothing is judged by text: a link's last words are quoted for people, the reason is that it failed.
+ */
+#include "run/run_error.h"
+
+#include "util/util.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int run_error_spawn(struct error *error, int errnum, const char *cwd)
+{
+    switch (errnum) {
+    case E2BIG:
+        error_set(
+            error, ERROR_COMMAND_NOT_EXECUTABLE, errnum, "arguments-too-long",
+            "the command's arguments and environment, with those of the chain, are too long for the kernel");
+        return error_hint(error, "pass fewer or shorter arguments, or by a file; --clean-env makes room");
+    case EACCES:
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, errnum, "set-up-failed",
+                  "cannot enter %s, or not execute the launcher: %s", QUOTE(cwd), strerror(errnum));
+        return error_hint(error, "choose another start directory with --chdir");
+    default:
+        return error_set(error, ERROR_SANDBOX_UNAVAILABLE, errnum, "set-up-failed",
+                         "cannot start the launcher: %s", strerror(errnum));
+    }
+}
+
+int run_error_link(struct error *error, const char *words)
+{
+    size_t length = strcspn(words, "\n");
+    char line[1024];
+
+    if (length >= sizeof(line))
+        length = sizeof(line) - 1;
+    memcpy(line, words, length);
+    line[length] = '\0';
+    if (length == 0)
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, EPROTO, "link-failed",
+                  "a link of the chain ended before the command, without a word");
+    else
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, EPROTO, "link-failed", "%s",
+                  text_quote((char[900]){0}, 900, line, 800));
+    return error_hint(error, "`confine probe` says what this machine can do");
+}
+
+/* What stands behind the errno of an exec: the same errno has several causes, each with another way out. */
+static const struct {
+    int errnum;
+    const char *reason, *why;
+    int status;
+} causes[] = {
+    {ENOENT, "command-not-found", "no such command", 127},
+    {ENOTDIR, "command-not-found", "a part of its path is no directory", 127},
+    {EISDIR, "is-a-directory", "it is a directory", 126},
+    {EACCES, "not-executable", "it may not be executed", 126},
+    {ENOEXEC, "bad-format", "it is no program that this kernel can run, and no script with a #! line", 126},
+    {E2BIG, "arguments-too-long", "its arguments and environment are too long", 126},
+    {ELOOP, "command-not-found", "too many links lead to it", 127},
+    {ETXTBSY, "not-executable", "it is open for writing", 126},
+};
+
+int run_error_exec(struct error *error, int errnum, const char *command, int cwd_fd)
+{
+    const char *reason = "not-executable", *why = strerror(errnum);
+    int status = 126;
+    struct stat object;
+    bool there = strchr(command, '/') && fstatat(cwd_fd, command, &object, 0) == 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(causes); i++)
+        if (causes[i].errnum == (there && S_ISDIR(object.st_mode) ? EISDIR : errnum)) {
+            reason = causes[i].reason;
+            why = causes[i].why;
+            status = causes[i].status;
+            break;
+        }
+    if (there && errnum == ENOENT) {
+        reason = "interpreter-missing";
+        why = "the interpreter that it names does not exist";
+        status = 126;
+    } else if (there && errnum == EACCES && S_ISREG(object.st_mode) && (object.st_mode & 0111)) {
+        reason = "not-readable-inside";
+        why = "it is executable, but neither readable nor executable inside";
+    }
+    error_set(error, status == 127 ? ERROR_COMMAND_NOT_FOUND : ERROR_COMMAND_NOT_EXECUTABLE, errnum, reason,
+              "cannot run %s: %s", QUOTE(command), why);
+    if (status == 127 && !strchr(command, '/'))
+        error_hint(error, "it is in no directory of PATH");
+    return status;
+}

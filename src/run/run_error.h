@@ -1,0 +1,23 @@
+/*
+ * run_error.h - what went wrong with a start, in words.
+ */
+#ifndef CONFINE_RUN_RUN_ERROR_H
+#define CONFINE_RUN_RUN_ERROR_H
+
+#include "util/error.h"
+
+/* run_error_spawn() - the launcher could not be executed. Return: -errnum. */
+int run_error_spawn(struct error *error, int errnum, const char *cwd);
+
+/* run_error_link() - a link ended before the command; @words is what it wrote. Return: -EPROTO. */
+int run_error_link(struct error *error, const char *words);
+
+/*
+ * run_error_exec() - the command could not be executed.
+ * @cwd_fd: its start directory, to look at a relative name
+ *
+ * Return: 127 when there is no such command, else 126.
+ */
+int run_error_exec(struct error *error, int errnum, const char *command, int cwd_fd);
+
+#endif

@@ -1,0 +1,402 @@
+/*
+ * supervise.c - from `go` to the end of the last process.
+ *
+ * Theory of operation. This process is a subreaper: whoever in the tree loses its parent becomes our child,
+ * so the tree is empty exactly when we have no child left. The command's exit ends the run. Then the guard's
+ * pipe is closed; the guard, standing in the tree's signal domain, kills all that it can reach, which is the
+ * domain and nothing else; we reap until there is no child. Where there is no guard, our children are killed
+ * as they appear, which is no proof against a fork storm: `partial`.
+ *
+ * Should:  end everything when it cannot go on; count what had to be killed.
+ * Mustn't: signal a process group that is not the command's own, or wait for a stranger's children (run.c
+ * sees to it that we have none at the start).
+ */
+#include "run/supervise.h"
+
+#include "kernel/children.h"
+#include "run/channel.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define GONE_MS  10000 /* how long killed processes may take to be gone */
+#define SWEEP_MS 5
+#define WAKE_MS  200
+
+enum phase { PHASE_RUNNING = 0, PHASE_WAITING, PHASE_ENDING, PHASE_GONE };
+
+struct loop {
+    struct supervision *supervision;
+    struct outcome *outcome;
+    enum phase phase;
+    bool ended; /* the command has been reaped */
+    bool guard_ended;
+    bool timed_out, guard_lost;
+    int status; /* of the command */
+    uv_loop_t uv;
+    uv_signal_t signals[8];
+    uv_timer_t limit, grace, sweep, gone, wake;
+    uv_poll_t channel;
+    bool channel_open;
+};
+
+static const int forwarded[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGUSR1, SIGUSR2};
+
+uint64_t supervise_now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+static void signal_set(sigset_t *set)
+{
+    sigemptyset(set);
+    for (size_t i = 0; i < ARRAY_SIZE(forwarded); i++)
+        sigaddset(set, forwarded[i]);
+    sigaddset(set, SIGCHLD);
+    sigaddset(set, SIGPIPE);
+}
+
+void supervise_block(void)
+{
+    sigset_t set;
+
+    signal_set(&set);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+static void reap(struct loop *loop);
+
+/* To everything that stays in the command's process group; a command without a chain has none of its own. */
+static void signal_group(const struct loop *loop, int signum)
+{
+    pid_t command = loop->supervision->command;
+
+    kill(loop->supervision->channel >= 0 ? -command : command, signum);
+}
+
+/* --- the end -------------------------------------------------------------------------------------------- */
+
+static void on_sweep(uv_timer_t *timer)
+{
+    struct loop *loop = timer->data;
+
+    children_kill(loop->guard_ended ? 0 : loop->supervision->guard);
+    reap(loop);
+}
+
+static void on_gone(uv_timer_t *timer)
+{
+    struct loop *loop = timer->data;
+
+    loop->outcome->survivors_seen_gone = false;
+    loop->phase = PHASE_GONE;
+    uv_stop(&loop->uv);
+}
+
+/* Kill what is left. With a guard it is the guard's work; we sweep as well once it has ended, or without one.
+ */
+static void begin_ending(struct loop *loop)
+{
+    struct supervision *s = loop->supervision;
+
+    if (loop->phase >= PHASE_ENDING)
+        return;
+    loop->phase = PHASE_ENDING;
+    if (!loop->ended)
+        kill(s->command, SIGKILL);
+    s->liveness = fd_close(s->liveness);
+    uv_timer_start(&loop->gone, on_gone, GONE_MS, 0);
+    /* The backend none confines nothing and kills nothing that it did not start. */
+    if (s->channel >= 0)
+        uv_timer_start(&loop->sweep, on_sweep, s->guard && !loop->guard_ended ? 20 * SWEEP_MS : 0, SWEEP_MS);
+}
+
+static void command_ended(struct loop *loop, int status)
+{
+    loop->ended = true;
+    loop->status = status;
+    if (loop->phase != PHASE_RUNNING)
+        return;
+    if (loop->supervision->resolved->policy->wait_all && loop->supervision->exec_errno == 0)
+        loop->phase = PHASE_WAITING;
+    else
+        begin_ending(loop);
+}
+
+/* In --wait-all: is anything but the guard left? */
+static bool others_left(const struct loop *loop)
+{
+    pid_t pids[4];
+    int count = children_list(pids, ARRAY_SIZE(pids));
+
+    for (int i = 0; i < count; i++)
+        if (pids[i] != loop->supervision->guard || loop->guard_ended)
+            return true;
+    return count < 0;
+}
+
+static void count_reaped(struct loop *loop, pid_t pid, int status)
+{
+    if (pid == loop->supervision->command) {
+        command_ended(loop, status);
+    } else if (pid == loop->supervision->guard) {
+        loop->guard_ended = true;
+        if (loop->phase < PHASE_ENDING) {
+            loop->guard_lost = true;
+            begin_ending(loop);
+        }
+    } else if (loop->phase == PHASE_ENDING && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+        loop->outcome->survivors_killed++;
+    }
+}
+
+static void reap(struct loop *loop)
+{
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0)
+        count_reaped(loop, pid, status);
+    if (pid < 0 && errno == ECHILD) {
+        loop->outcome->survivors_seen_gone = true;
+        loop->phase = PHASE_GONE;
+        uv_stop(&loop->uv);
+        return;
+    }
+    if (loop->phase == PHASE_WAITING && !others_left(loop))
+        begin_ending(loop);
+    /* Unconfined children outlive the backend none, as they would outlive a shell. */
+    if (loop->ended && loop->supervision->channel < 0) {
+        loop->phase = PHASE_GONE;
+        uv_stop(&loop->uv);
+    }
+}
+
+/* --- events --------------------------------------------------------------------------------------------- */
+
+static void on_grace(uv_timer_t *timer)
+{
+    begin_ending(timer->data);
+}
+
+static void start_grace(struct loop *loop)
+{
+    uint64_t grace = loop->supervision->resolved->policy->grace_ms;
+
+    if (!uv_is_active((uv_handle_t *)&loop->grace))
+        uv_timer_start(&loop->grace, on_grace, grace, 0);
+}
+
+static void on_limit(uv_timer_t *timer)
+{
+    struct loop *loop = timer->data;
+
+    loop->timed_out = true;
+    if (loop->ended)
+        begin_ending(loop);
+    else
+        signal_group(loop, SIGTERM);
+    start_grace(loop);
+}
+
+static void on_signal(uv_signal_t *handle, int signum)
+{
+    struct loop *loop = handle->data;
+    pid_t command = loop->supervision->command;
+
+    if (signum == SIGCHLD) {
+        reap(loop);
+        return;
+    }
+    if (loop->ended)
+        return;
+    switch (signum) {
+    case SIGTSTP:
+        /* The command's session is not the terminal's, so the terminal does not stop it: we do. */
+        signal_group(loop, SIGSTOP);
+        kill(getpid(), SIGSTOP);
+        break;
+    case SIGINT:
+    case SIGQUIT:
+    case SIGCONT:
+        signal_group(loop, signum);
+        break;
+    case SIGTERM:
+    case SIGHUP:
+        kill(command, signum);
+        start_grace(loop);
+        break;
+    default:
+        kill(command, signum);
+    }
+}
+
+/* EXEC_FAILED, or the end of the channel: the exec has closed it, and the command runs. */
+static void read_channel(struct loop *loop)
+{
+    struct channel_word word;
+    pid_t writer;
+    ssize_t size;
+
+    if (!loop->channel_open)
+        return;
+    size = channel_receive(loop->supervision->channel, &word, sizeof(word), 0, &writer);
+    if (size == -ETIMEDOUT || size == -EAGAIN)
+        return;
+    if (size == (ssize_t)sizeof(word) && word.type == CHANNEL_EXEC_FAILED &&
+        writer == loop->supervision->command)
+        loop->supervision->exec_errno = word.value > 0 ? word.value : EIO;
+    uv_close((uv_handle_t *)&loop->channel, NULL);
+    loop->channel_open = false;
+}
+
+static void on_channel(uv_poll_t *handle, int status, int events)
+{
+    (void)status;
+    (void)events;
+    read_channel(handle->data);
+}
+
+static void on_wake(uv_timer_t *timer)
+{
+    struct loop *loop = timer->data;
+
+    if (!relays_wake(loop->supervision->relays))
+        uv_timer_stop(timer);
+}
+
+/* --- the loop ------------------------------------------------------------------------------------------- */
+
+static int start_signals(struct loop *loop)
+{
+    sigset_t set;
+    int r = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(forwarded) && r == 0; i++) {
+        r = uv_signal_init(&loop->uv, &loop->signals[i]);
+        loop->signals[i].data = loop;
+        if (r == 0)
+            r = uv_signal_start(&loop->signals[i], on_signal, forwarded[i]);
+    }
+    /* SIGCHLD last: the others may be pending, and it decides about the end. */
+    static uv_signal_t child;
+    if (r == 0)
+        r = uv_signal_init(&loop->uv, &child);
+    child.data = loop;
+    if (r == 0)
+        r = uv_signal_start(&child, on_signal, SIGCHLD);
+    signal_set(&set);
+    signal(SIGPIPE, SIG_IGN);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    return r;
+}
+
+static int start_loop(struct loop *loop)
+{
+    struct supervision *s = loop->supervision;
+    uv_timer_t *const timers[] = {&loop->limit, &loop->grace, &loop->sweep, &loop->gone, &loop->wake};
+    int r = uv_loop_init(&loop->uv);
+
+    for (size_t i = 0; i < ARRAY_SIZE(timers) && r == 0; i++) {
+        r = uv_timer_init(&loop->uv, timers[i]);
+        timers[i]->data = loop;
+    }
+    if (r == 0)
+        r = start_signals(loop);
+    if (r == 0 && s->channel >= 0) {
+        r = uv_poll_init(&loop->uv, &loop->channel, s->channel);
+        loop->channel.data = loop;
+        loop->channel_open = r == 0;
+        if (r == 0)
+            r = uv_poll_start(&loop->channel, UV_READABLE, on_channel);
+    }
+    if (r == 0)
+        r = relays_start(s->relays, &loop->uv);
+    if (r == 0 && s->resolved->policy->limit_time_ms)
+        r = uv_timer_start(&loop->limit, on_limit, s->resolved->policy->limit_time_ms, 0);
+    if (r == 0 && relays_wake(s->relays))
+        r = uv_timer_start(&loop->wake, on_wake, WAKE_MS, WAKE_MS);
+    return r;
+}
+
+static void fill_outcome(struct loop *loop)
+{
+    struct outcome *outcome = loop->outcome;
+    struct rusage usage;
+
+    outcome->wall_ms = (supervise_now_ns() - loop->supervision->started_ns) / 1000000U;
+    if (getrusage(RUSAGE_CHILDREN, &usage) == 0) {
+        outcome->cpu_ms = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000U +
+                          (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000U;
+        outcome->max_rss_kib = (uint64_t)usage.ru_maxrss;
+    }
+    outcome->status = -1;
+    if (loop->supervision->exec_errno) {
+        outcome->kind = OUTCOME_NOT_STARTED;
+    } else if (loop->timed_out) {
+        outcome->kind = OUTCOME_TIMED_OUT;
+        outcome->limit = "time";
+    } else if (loop->guard_lost) {
+        outcome->kind = OUTCOME_LIMIT;
+        outcome->limit = "guard";
+    } else if (WIFSIGNALED(loop->status)) {
+        outcome->kind = OUTCOME_SIGNALED;
+        outcome->signal = WTERMSIG(loop->status);
+    } else {
+        outcome->kind = OUTCOME_EXITED;
+        outcome->status = WEXITSTATUS(loop->status);
+    }
+}
+
+/* What can be said of survivors only now. */
+static void judge_survivors(struct loop *loop)
+{
+    struct claim *claim = &loop->supervision->plan->claims[SURFACE_PROC_SURVIVOR];
+    bool proven = loop->outcome->survivors_seen_gone && !loop->guard_lost;
+
+    if (claim->by_count == 0)
+        return;
+    claim->tried = 1;
+    claim->by[0].evidence = proven ? EVIDENCE_ATTESTED : EVIDENCE_PROBED;
+    if (!proven && claim->state > STATE_PARTIAL) {
+        claim->state = STATE_PARTIAL;
+        claim->reason = loop->guard_lost ? "guard-lost" : "not-seen-gone";
+    }
+    claim = &loop->supervision->plan->claims[SURFACE_LIMIT_TIME];
+    if (claim->by_count > 0)
+        claim->by[0].evidence = EVIDENCE_ATTESTED;
+}
+
+int supervise(struct supervision *supervision)
+{
+    static struct loop loop;
+    int r;
+
+    loop = (struct loop){.supervision = supervision, .outcome = &supervision->report->outcome};
+    r = start_loop(&loop);
+    if (r < 0) {
+        kill(supervision->command, SIGKILL);
+        supervision->liveness = fd_close(supervision->liveness);
+        while (waitpid(-1, NULL, __WALL) > 0 || errno == EINTR)
+            ;
+        return r;
+    }
+    reap(&loop); /* it may have ended before there was anybody to be told */
+    if (loop.phase != PHASE_GONE)
+        uv_run(&loop.uv, UV_RUN_DEFAULT);
+    read_channel(&loop);
+    relays_drain(supervision->relays);
+    supervision->liveness = fd_close(supervision->liveness);
+    fill_outcome(&loop);
+    judge_survivors(&loop);
+    return 0;
+}
