@@ -65,8 +65,10 @@ static int resolve_confined(struct resolving *resolving)
 
 static int resolve_steps(struct resolving *resolving)
 {
-    int r = resolving_start(resolving);
+    int r = resolve_pass_fds(resolving); /* first: a number that is free now is one of ours later */
 
+    if (r == 0)
+        r = resolving_start(resolving);
     if (r == 0)
         r = resolve_mode(resolving);
     if (r == 0)
@@ -78,8 +80,6 @@ static int resolve_steps(struct resolving *resolving)
                                                                  : resolve_confined(resolving);
     if (r == 0)
         r = resolve_surfaces(resolving);
-    if (r == 0)
-        r = resolve_pass_fds(resolving);
     return r;
 }
 
