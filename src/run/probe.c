@@ -17,8 +17,8 @@
 /* What the child tells: the row, whole. */
 static void probe_in_child(const struct backend *backend, int result)
 {
-    static char *const command[] = {"true", NULL};
-    static char *const env[] = {"PATH=/usr/bin:/bin", NULL};
+    char *const command[] = {(char[]){"true"}, NULL};
+    char *const env[] = {(char[]){"PATH=/usr/bin:/bin"}, NULL};
     static struct tried_backend tried[8];
     struct probe_row row = {.backend = NULL};
     struct policy policy;

@@ -143,6 +143,9 @@ int launch_prepare(struct launch *launch, const struct plan *plan, const struct 
 
     *launch = (struct launch){0};
     r = collect_keep(launch, plan, resolved, fds);
+    /* argv[0] of a fused chain names the program; a plan without links is the command alone. */
+    if (r == 0 && plan->word_count > 0 && plan->words[0].kind != WORD_COMMAND)
+        r = strings_add(&launch->argv, "confine-launch");
     for (size_t i = 0; i < plan->word_count && r == 0; i++)
         r = add_word(launch, &plan->words[i], resolved, fds, sentinel, checks, command);
     if (r == 0)

@@ -79,7 +79,7 @@ static int start_sweep(int launcher, int sweep, int directory, uid_t uid, gid_t 
 
     launch.keep = keep;
     launch.keep_count = ARRAY_SIZE(keep);
-    r = strings_add(&launch.argv, "detach-run") ?: strings_add(&launch.argv, "--session");
+    r = strings_add(&launch.argv, "confine-launch") ?: strings_add(&launch.argv, "detach-run") ?: strings_add(&launch.argv, "--session");
     for (size_t i = 0; i < ARRAY_SIZE(keep) && r == 0; i++)
         r = strings_add(&launch.argv, "--keep") ?: strings_addf(&launch.argv, "%d", keep[i]);
     if (r == 0 && geteuid() == 0)
