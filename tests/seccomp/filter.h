@@ -233,4 +233,33 @@ __attribute__((unused)) static uint32_t model_verdict(const struct rules *rules,
     return SECCOMP_RET_ALLOW;
 }
 
+/* What ACT answers (an errno, or 0) in a process of its own. FILTERED: behind the shipped filter, without the
+ * rule DROPPED if any, with the groups of WITHOUT opened if any. */
+__attribute__((unused)) static int ask(bool filtered, const char *dropped, const char *without,
+                                       int (*act)(void))
+{
+    static struct filter filter;
+    int status;
+    pid_t child;
+
+    if (filtered) {
+        need(filter_generate(&filter, OWN_ARCH, "landlock", dropped));
+        filter_open(&filter, groups_of(without), FILTER_SENTINEL);
+    }
+    child = fork();
+    if (child == 0) {
+        if (filtered && filter_load(filter.code, filter.length) != 0)
+            _exit(255);
+        _exit(act());
+    }
+    need(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) != 255);
+    return WEXITSTATUS(status);
+}
+
+/* The result of a call as ask() passes it on. */
+__attribute__((unused)) static int answer(long result)
+{
+    return result < 0 ? errno : 0;
+}
+
 #endif
