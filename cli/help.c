@@ -64,8 +64,9 @@ static void add_options(struct text *text, unsigned bit)
 static void help_confine(struct text *text)
 {
     text_add(text, "usage: confine COMMAND ...\n\n"
-                   "Runs a command inside a boundary that the kernel enforces, proves the boundary from\n"
-                   "inside before the command starts, and says what was enforced and what was not.\n\n");
+                   "Runs a command inside a boundary that the kernel enforces, proves the boundary\n"
+                   "from inside before the command starts, and says what was enforced and what was\n"
+                   "not.\n\n");
     for (const struct command *command = command_table; command->name; command++)
         if (!command->later)
             text_addf(text, "  confine %-7s %s\n", command->name, command->what);
@@ -85,11 +86,10 @@ void help_command(const struct command *command, struct text *text)
     if (command->bit)
         add_options(text, command->bit);
     if (command->bit & FOR_ALL)
-        text_add(
-            text,
-            "\nOptions match exactly, as --name VALUE or --name=VALUE. A PATH that ends in ? is taken if\n"
-            "it exists. A DURATION is 300ms, 10s, 1.5m or 2h; a size is 512K, 16M or 1G.\n");
+        text_add(text, "\nOptions match exactly, as --name VALUE or --name=VALUE. A PATH that ends in ?\n"
+                       "is taken if it exists. A DURATION is 300ms, 10s, 1.5m or 2h; a size is 512K,\n"
+                       "16M or 1G.\n");
     if (command->bit & (FOR_RUN | FOR_EXEC))
         text_addf(text, "Status: the command's own; 125 when confine refused and nothing ran%s.\n",
-                  command->bit & FOR_RUN ? "; 124 after the time\nlimit; 128+N after signal N" : "");
+                  command->bit & FOR_RUN ? ";\n124 after the time limit; 128+N after signal N" : "");
 }

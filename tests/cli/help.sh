@@ -1,0 +1,46 @@
+#!/bin/bash
+# help.sh - help is made from the option table: it is what it was, and the contract's options are all there.
+. "$(dirname "$0")/tap.sh"
+
+for name in confine run exec plan probe policy; do
+    case $name in
+    confine) call "$confine" --help ;;
+    *) call "$confine" help "$name" ;;
+    esac
+    { [ "$status" -eq 0 ] && [ ! -s "$dir/err" ]; } || why "status $status"
+    diff -u "$here/golden/help-$name" "$dir/out" >>"$dir/why"
+    result $? "help of $name is golden/help-$name"
+    [ "$name" = confine ] && continue
+    mv "$dir/out" "$dir/out.help"
+    call "$confine" "$name" --help
+    cmp -s "$dir/out" "$dir/out.help"
+    result $? "$name --help is help $name"
+    ! grep -q '.\{81\}' "$dir/out"
+    result $? "help of $name is not wide"
+done
+
+# Every option of the contract, with its letter. What this version refuses is known all the same.
+contract='m,mode w,workspace C,chdir read readable write hide show protect unprotect socket caches tmp device
+    n,network allow proxy-env upstream forward publish b,backend open require approved-mode policy env unset-env
+    clean-env user pass-fd timeout limit grace wait-all tty size report control denials planted q,quiet v,verbose'
+for option in $contract; do
+    long=${option#?,}
+    for name in run exec plan policy; do
+        case $option in
+        ?,*) grep -q -- "^  -${option%%,*}, --$long\( \|\$\)" "$here/golden/help-$name" ;;
+        *) grep -q -- "^      --$long\( \|\$\)" "$here/golden/help-$name" ;;
+        esac || why "$name does not take --$long"
+    done
+    [ ! -s "$dir/why" ]
+    result $? "--$long is in the help of run, exec, plan and policy"
+    grep -q -- "Fl -$long\( \|\$\)" "$here/../../docs/man/confine-run.1"
+    result $? "--$long is in confine-run(1)"
+done
+# And the other way round: nothing is taken that the contract does not have.
+for option in $(sed -n 's/^  \(-.,\|   \) --\([a-z-]*\).*/\2/p' "$here/golden/help-run"); do
+    case $option in help | session) continue ;; esac # of the table of commands
+    [[ " $(echo $contract) " =~ [\ ,]"$option"\  ]] || why "--$option"
+done
+[ ! -s "$dir/why" ]
+result $? "run takes nothing that the contract does not have"
+finish

@@ -1,0 +1,106 @@
+# tap.sh - sourced by the tests of the command: TAP, a private directory, one look at one run of confine.
+#
+# CONFINE_STAGE names the installed tree (bin/confine, libexec/confine). Everything happens in $dir, which is
+# removed at the end, also when the test is told to end.
+set -u
+export LC_ALL=C
+here=$(cd "$(dirname "$0")" && pwd)
+: "${CONFINE_STAGE:?directory with bin/confine}"
+confine=$CONFINE_STAGE/bin/confine
+schema=$here/../../docs/report.schema.json
+dir=$(mktemp -d "${TMPDIR:-/tmp}/confine-cli.XXXXXX") || exit 1
+dir=$(cd "$dir" && pwd -P)
+trap 'chmod -R u+rwx "$dir" 2>/dev/null; rm -rf "$dir"' EXIT
+trap 'exit 143' HUP INT TERM
+count=0 failed=0
+
+# The policy of this machine's user must not change a test: a home that is not theirs holds nothing.
+export HOME=$dir/home
+mkdir -p "$HOME" "$dir/w"
+cd "$dir/w" || exit 1
+
+# auto refuses landlock for a root caller; named, it runs.
+backend='--backend=landlock'
+
+# result STATUS NAME: one test point.
+result() {
+    count=$((count + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $count - $2"
+    else
+        failed=$((failed + 1))
+        echo "not ok $count - $2"
+        [ ! -s "$dir/err" ] || sed 's/^/# stderr: /' "$dir/err"
+        [ ! -s "$dir/why" ] || sed 's/^/# /' "$dir/why"
+    fi
+    : >"$dir/why"
+}
+
+# skip NAME REASON
+skip() {
+    count=$((count + 1))
+    echo "ok $count - $1 # SKIP $2"
+}
+
+why() {
+    echo "$*" >>"$dir/why"
+    return 1
+}
+
+# call WORD...: run, keep stdout, stderr and the status.
+call() {
+    status=0
+    "$@" >"$dir/out" 2>"$dir/err" </dev/null || status=$?
+}
+
+# has_line TEXT: stderr is exactly one line that begins `confine: ` and holds TEXT.
+has_line() {
+    [ "$(wc -l <"$dir/err")" -eq 1 ] || why "stderr is not one line" || return 1
+    grep -q '^confine: ' "$dir/err" || why "the line does not begin confine:" || return 1
+    grep -qF -- "$1" "$dir/err" || why "the line does not hold: $1" || return 1
+}
+
+# field KEY FILE: a value of a report, as `.error.reason`.
+field() {
+    python3 -c 'import json, sys
+value = json.load(open(sys.argv[2]))
+for key in sys.argv[1].strip(".").split("."):
+    value = value[key] if value is not None else None
+print("null" if value is None else value)' "$1" "$2"
+}
+
+# valid FILE: a report is what the schema says.
+valid() {
+    "$here/validate" "$schema" "$1" >>"$dir/why" 2>&1
+}
+
+# refused NAME STATUS REASON TEXT WORD...: `confine run WORD...` with a report on descriptor 9 ends with STATUS,
+# one line that holds TEXT, a valid report with REASON, and without having run anything. In WORD... the command
+# is `touch $dir/ran` where one is needed.
+refused() {
+    local name=$1 want=$2 reason=$3 text=$4
+    shift 4
+    rm -f "$dir/ran" "$dir/report"
+    call run_with_report "$@"
+    {
+        { [ "$status" -eq "$want" ] || why "status $status, expected $want"; } &&
+            has_line "$text" &&
+            { [ ! -e "$dir/ran" ] || why "the command ran"; } &&
+            valid "$dir/report" &&
+            { [ "$(field .error.reason "$dir/report")" = "$reason" ] ||
+                why "reason $(field .error.reason "$dir/report"), expected $reason"; } &&
+            { [ "$(field .outcome.kind "$dir/report")" = not-started ] || why "outcome is not not-started"; }
+    }
+    result $? "$name"
+}
+
+# The wrapper in front of confine, for refused(): a machine that is different.
+wrapper=()
+run_with_report() { "${wrapper[@]}" "$confine" run --report fd:9 "$@" 9>"$dir/report"; }
+
+finish() {
+    echo "1..$count"
+    [ "$failed" -eq 0 ] && [ "$count" -gt 0 ]
+    exit
+}
+echo "TAP version 13"

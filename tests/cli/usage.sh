@@ -1,0 +1,68 @@
+#!/bin/bash
+# usage.sh - words that are wrong: one line with what was meant, status 125, nothing run.
+. "$(dirname "$0")/tap.sh"
+
+# usage NAME TEXT WORD...: `confine WORD...` is refused with one line that holds TEXT.
+usage() {
+    local name=$1 text=$2
+    shift 2
+    rm -f "$dir/ran"
+    call "$confine" "$@"
+    { [ "$status" -eq 125 ] || why "status $status, expected 125"; } && has_line "$text" &&
+        { [ ! -s "$dir/out" ] || why "something on stdout"; } && { [ ! -e "$dir/ran" ] || why "it ran"; }
+    result $? "$name"
+}
+
+usage "no command of confine" "confine --help"
+usage "unknown command" "did you mean confine plan?" pln
+usage "unknown command, nothing near" "see: confine --help" zzzzzz
+usage "unknown option of confine" "--verbos" --verbos
+usage "control characters in a command" 'command "\x1b[2J"' $'\x1b[2J'
+for name in session check learn mcp serve; do
+    usage "$name is not in this version" "command $name: it is not in this version" "$name" x -- touch "$dir/ran"
+done
+usage "help of something unknown" "did you mean confine probe?" help prob
+usage "help of something later" "not in this version" help learn
+
+for name in run exec plan; do
+    usage "$name: unknown option, nearest" "did you mean --workspace?" $name --worksapce . -- touch "$dir/ran"
+    usage "$name: missing dashes, corrected line" "confine $name -w . -- touch ran" $name -w . touch ran
+    usage "$name: missing command" "no command stands after" $name -w . --
+    usage "$name: nothing at all" "-- COMMAND" $name
+    usage "$name: value swallowed" "--timeout: a value must follow" $name --timeout -- touch "$dir/ran"
+done
+usage "corrected line is quoted" "-- sh -c 'echo \$HOME'" run sh -c 'echo $HOME'
+usage "newline in an option" '\x0a' run $'--x\ny' -- touch "$dir/ran"
+usage "probe takes no words" "takes no such word" probe x
+usage "probe: unknown backend" "there is no backend" probe --backend lndlock
+usage "policy: path that is not there" "No such file" policy /nowhere/at/all
+usage "policy: conversion is not in this version" "not in this version" policy --from-srt x
+
+# What is asked for and not in this version names its surface in the report and what works instead in the line.
+refused "limit memory" 125 not-in-this-version "use a cgroup" --limit memory=1G -- touch "$dir/ran"
+[ "$(field .error.surface "$dir/report")" = limit.memory ]
+result $? "limit memory names its surface"
+refused "network listed" 125 not-in-this-version "use --network none or host" -n listed -- touch "$dir/ran"
+refused "control" 125 not-in-this-version "use --report" --control fd:3 -- touch "$dir/ran"
+refused "denials" 125 not-in-this-version "use --denials off" --denials auto -- touch "$dir/ran"
+echo '{"policy": 1, "limits": {"memory": "1G"}}' >"$dir/limits.json"
+refused "limit memory of a file" 125 not-in-this-version "limits.json" --policy "$dir/limits.json" -- touch "$dir/ran"
+refused "usage error, too" 125 unknown-option "did you mean --mode?" --mdoe x -- touch "$dir/ran"
+refused "danger holds nothing" 125 mode-holds-nothing "--require" -m danger-full-access --require full -- touch "$dir/ran"
+refused "unknown surface" 125 bad-value "fs.wirte" --require fs.wirte -- touch "$dir/ran"
+
+call "$confine" exec --report "$dir/r" -- touch "$dir/ran"
+[ "$status" -eq 125 ] && has_line "option --report: confine exec has no supervisor for a report (use confine run)" &&
+    [ ! -e "$dir/ran" ] && [ ! -e "$dir/r" ]
+result $? "exec refuses a report and makes no file"
+echo '{"policy": 1, "limits": {"time": "1s"}}' >"$dir/time.json"
+call "$confine" exec --policy "$dir/time.json" -- touch "$dir/ran"
+[ "$status" -eq 125 ] && has_line "time.json" && [ ! -e "$dir/ran" ]
+result $? "exec refuses a time limit of a file"
+
+call "$confine" --version
+[ "$status" -eq 0 ] && grep -qx 'confine [0-9]*\.[0-9]*\.[0-9]*' "$dir/out" && [ ! -s "$dir/err" ]
+result $? "version"
+"$confine" --version >/dev/full 2>"$dir/err" || [ $? -eq 125 ] && has_line "No space left"
+result $? "version on a full disk is not a success"
+finish
