@@ -304,7 +304,7 @@ static int take_rest(struct options *options, char **argv, size_t at, struct err
     else if (argv[at] && command)
         return fail_dashes(options, argv, at, error);
     else if (command && !options->help) {
-        error_set(error, ERROR_USAGE, EINVAL, "missing-command", "confine %s: `--` and a command are missing",
+        error_set(error, ERROR_USAGE, EINVAL, "missing-command", "%s: `--` and a command are missing",
                   options->name);
         return error_hint(error, "confine %s [OPTIONS] -- COMMAND [ARG]...", options->name);
     }
@@ -314,12 +314,12 @@ static int take_rest(struct options *options, char **argv, size_t at, struct err
                              "%s: confine %s takes no such word", QUOTE(argv[at]), options->name);
         options->argv = argv + at;
         return command && !*argv[at] ? error_set(error, ERROR_USAGE, EINVAL, "missing-command",
-                                                 "confine %s: the command's name is empty", options->name)
+                                                 "%s: the command's name is empty", options->name)
                                      : 0;
     }
     if (!command || options->help)
         return 0;
-    error_set(error, ERROR_USAGE, EINVAL, "missing-command", "confine %s: no command stands after `--`",
+    error_set(error, ERROR_USAGE, EINVAL, "missing-command", "%s: no command stands after `--`",
               options->name);
     return error_hint(error, "confine %s [OPTIONS] -- COMMAND [ARG]...", options->name);
 }

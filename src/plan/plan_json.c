@@ -107,9 +107,9 @@ json_t *plan_surfaces_json(const struct claim *claims)
 
 const char *plan_word_text(const struct word *word, const struct resolved *resolved)
 {
-    static const char *const fixed[] = {
-        [WORD_KEEP] = NULL,           [WORD_CHANNEL] = "CHANNEL", [WORD_LIVENESS] = "LIVENESS",
-        [WORD_SENTINEL] = "SENTINEL", [WORD_CHECKS] = NULL,       [WORD_COMMAND] = NULL,
+    static const char *const fixed[WORD_COMMAND + 1] = {
+        [WORD_CHANNEL] = "CHANNEL", [WORD_LIVENESS] = "LIVENESS", [WORD_STDERR] = "STDERR",
+        [WORD_TMP] = "TMP",         [WORD_SENTINEL] = "SENTINEL",
     };
 
     if (word->kind == WORD_TEXT)

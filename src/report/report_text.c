@@ -42,14 +42,21 @@ void report_error(const struct error *error, struct text *text)
         add_line(text, error->message);
 }
 
+/* Did the command run and not end well? Then what a plan warns of may be the cause. */
+static bool ended_badly(const struct outcome *outcome)
+{
+    return outcome->kind != OUTCOME_NOT_STARTED && (outcome->kind != OUTCOME_EXITED || outcome->status != 0);
+}
+
 /* Notable: what a person would not expect of `COMMAND` alone. */
-static void add_notable(const struct report *report, struct text *text)
+static void add_notable(const struct report *report, bool everything, struct text *text)
 {
     const struct resolved *resolved = report->resolved;
     const struct outcome *outcome = &report->outcome;
+    bool planned = report->plan && (everything || ended_badly(outcome));
     const struct strings *warnings[] = {resolved ? &resolved->policy->warnings : NULL,
                                         resolved ? &resolved->warnings : NULL,
-                                        report->plan ? &report->plan->warnings : NULL, &report->warnings};
+                                        planned ? &report->plan->warnings : NULL, &report->warnings};
 
     for (size_t i = 0; i < ARRAY_SIZE(warnings); i++)
         for (size_t j = 0; warnings[i] && j < warnings[i]->count; j++)
@@ -142,7 +149,7 @@ void report_people(const struct report *report, int verbosity, struct text *text
     char summary[600];
 
     if (verbosity >= 0)
-        add_notable(report, text);
+        add_notable(report, verbosity > 0, text);
     if (verbosity > 0) {
         for (size_t i = 0; i < report->tried_count; i++)
             add_linef(text, "backend %s passed over: %s", report->tried[i].name, report->tried[i].message);

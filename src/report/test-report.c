@@ -315,6 +315,22 @@ TEST(people_see_what_they_asked_for)
     text_free(&text);
 }
 
+TEST(what_a_plan_warns_of_is_said_when_it_may_be_the_cause)
+{
+    struct text text = {0};
+
+    strings_add(&plan.warnings, "no-loopback");
+    report_people(&report, 0, &text);
+    check_int((long)text.length, 0);
+    report_people(&report, 1, &text);
+    check_has(text.data, "warning: no-loopback");
+    text_free(&text);
+    report.outcome.status = 1;
+    report_people(&report, 0, &text);
+    check_has(text.data, "warning: no-loopback");
+    text_free(&text);
+}
+
 TEST(an_error_is_always_said)
 {
     struct text text = {0};
@@ -379,14 +395,16 @@ TEST(a_plan_is_printed_with_names)
     need(plan_word(&made, "detach-run") == 0 && plan_special(&made, WORD_KEEP) == 0 &&
          plan_word(&made, "--") == 0);
     need(plan_word(&made, "landlock-run") == 0 && plan_word(&made, "--rw") == 0 && plan_path(&made, 0) == 0);
+    need(plan_special(&made, WORD_TMP) == 0);
     need(plan_word(&made, "--") == 0 && plan_special(&made, WORD_COMMAND) == 0);
     plan_print_shell(&made, &resolved, words, &text);
-    check_has(text.data, "\ndetach-run -- \\\n    landlock-run --rw '/home/me/a b' -- \\\n    make test\n");
+    check_has(text.data,
+              "\ndetach-run -- \\\n    landlock-run --rw '/home/me/a b' TMP -- \\\n    make test\n");
     chain = plan_chain_json(&made, &resolved, words);
     need(chain);
-    check_int((long)json_array_size(chain), 8);
+    check_int((long)json_array_size(chain), 9);
     check_str(json_string_value(json_array_get(chain, 4)), "/home/me/a b");
-    check_str(json_string_value(json_array_get(chain, 7)), "test");
+    check_str(json_string_value(json_array_get(chain, 8)), "test");
     json_decref(chain);
     text_free(&text);
     plan_free(&made);
