@@ -313,14 +313,25 @@ _Noreturn static void be_child(const struct test *test, const void *row)
     exit(test_result->failures ? EXIT_FAILURE : EXIT_SUCCESS); /* exit: a sanitizer looks for leaks here */
 }
 
+/* The name of a test as TAP can hold it: one line, and no `#`, which would begin a directive. */
+static const char *tap_name(char *buffer, size_t size, const struct test *test, const char *row)
+{
+    snprintf(buffer, size, "%s%s%s", test->name, row ? ": " : "", row ? row : "");
+    for (char *c = buffer; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == '#' || *c == 0x7f)
+            *c = '?';
+    return buffer;
+}
+
 /* Runs one test. Return: true if it passed or was skipped. */
 static bool run_test(const struct test *test, const void *row, unsigned number)
 {
-    const char *temporary = getenv("TMPDIR"), *name = row ? *(const char *const *)row : NULL;
-    char skip[300] = "", why[128] = "";
+    const char *temporary = getenv("TMPDIR"), *name;
+    char skip[300] = "", why[128] = "", buffer[256];
     int status;
     pid_t child;
 
+    name = tap_name(buffer, sizeof(buffer), test, row ? *(const char *const *)row : NULL);
     memset(test_result, 0, sizeof(*test_result));
     snprintf(test_dir, sizeof(test_dir), "%s/confine-test.XXXXXX",
              temporary && *temporary ? temporary : "/tmp");
@@ -356,9 +367,8 @@ static bool run_test(const struct test *test, const void *row, unsigned number)
     if (test_result->skipped && !*why)
         snprintf(skip, sizeof(skip), " # SKIP %s", test_result->reason);
     if (*why)
-        test_note("%s%s%s failed: %s", test->name, name ? ": " : "", name ? name : "", why);
-    printf("%sok %u - %s%s%s%s\n", *why ? "not " : "", number, test->name, name ? ": " : "", name ? name : "",
-           skip);
+        test_note("%s failed: %s", name, why);
+    printf("%sok %u - %s%s\n", *why ? "not " : "", number, name, skip);
     fflush(stdout);
     return !*why;
 }

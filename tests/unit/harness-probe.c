@@ -39,7 +39,7 @@ TEST(passes)
 static const struct row {
     const char *name;
     int value;
-} rows[] = {{"zero", 0}, {"one", 1}};
+} rows[] = {{"zero\n#", 0}, {"one", 1}};
 
 TEST_EACH(row_is_one, struct row, rows)
 {

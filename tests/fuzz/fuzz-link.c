@@ -1,5 +1,5 @@
 /*
- * link.c - fuzz the argument loop of one link. The build names it: LINK_FILE and LINK_RUN.
+ * fuzz-link.c - fuzz the argument loop of one link. The build names it: LINK_FILE and LINK_RUN.
  *
  * The input is argv, its words divided by newlines. The link ends where its own
  * work would begin, at chain_command(), or in the fatal line, whose form is held

@@ -1,5 +1,5 @@
 /*
- * policy.c - fuzz the policy reader: the input is a policy file.
+ * fuzz-policy.c - fuzz the policy reader: the input is a policy file.
  *
  * Read twice, it says the same twice; what is refused has an error with a reason
  * and a message; what is accepted holds no value that its own names do not know.
