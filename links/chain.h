@@ -245,7 +245,7 @@ static inline void chain_start(const struct chain *chain)
 #define LINK_MAIN(NAME, FUNCTION)                                                                            \
     int main(int argc, char **argv, char **envp)                                                             \
     {                                                                                                        \
-        struct chain chain = {.name = NAME, .argv = argv, .envp = envp, .words = argv};                                     \
+        struct chain chain = {.name = NAME, .argv = argv, .envp = envp, .words = argv};                      \
                                                                                                              \
         (void)argc;                                                                                          \
         chain_start(&chain);                                                                                 \

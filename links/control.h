@@ -66,13 +66,15 @@ static int control_child(void *unused)
 }
 
 /* Inspects the child. A new process has no such list, and the kernel writes that down; an answer of 0 with
- * nothing written is not the kernel's. Return: 0 when the child could be inspected, else -errno (-EIO: a lie). */
+ * nothing written is not the kernel's. Return: 0 when the child could be inspected, else -errno (-EIO: a
+ * lie). */
 static inline int inspect_control(const struct control *control)
 {
     static const size_t head_size = 3 * sizeof(void *); /* struct robust_list_head */
     uintptr_t head = UINTPTR_MAX;
     size_t size = 0;
-    long answer = kernel_call(SYS_get_robust_list, control->pid, KERNEL_PTR(&head), KERNEL_PTR(&size), 0, 0, 0);
+    long answer =
+        kernel_call(SYS_get_robust_list, control->pid, KERNEL_PTR(&head), KERNEL_PTR(&size), 0, 0, 0);
 
     if (answer < 0)
         return (int)answer;
@@ -108,9 +110,10 @@ static inline void control_start(const struct chain *chain, struct control *cont
     if (error == -EIO)
         chain_fatal(chain, "control pair", "the kernel reported success but inspected nothing");
     if (error == -EPERM || error == -ENOSYS)
-        chain_fatal(chain, "control pair",
-                    "an own child cannot be inspected before restricting, so nothing can be shown: does a system "
-                    "call filter refuse get_robust_list, or a security module tracing?");
+        chain_fatal(
+            chain, "control pair",
+            "an own child cannot be inspected before restricting, so nothing can be shown: does a system "
+            "call filter refuse get_robust_list, or a security module tracing?");
     if (error)
         chain_fatal_errno(chain, "control pair", -error);
 }

@@ -204,8 +204,7 @@ static void lower_limit(const struct chain *chain, const char *name, int resourc
     if (limit.rlim_max > value)
         limit.rlim_max = value;
     limit.rlim_cur = limit.rlim_max;
-    if (setrlimit(resource, &limit) != 0 ||
-        getrlimit(resource, &seen) != 0)
+    if (setrlimit(resource, &limit) != 0 || getrlimit(resource, &seen) != 0)
         chain_fatal_errno(chain, name, errno);
     if (seen.rlim_cur != limit.rlim_cur || seen.rlim_max != limit.rlim_max)
         chain_fatal(chain, name, "the kernel reported success but the limit is another");
@@ -239,10 +238,11 @@ static void become_user(const struct chain *chain, const struct detach *detach)
         error = kernel_call(SYS_setresuid, uid, uid, uid, 0, 0, 0);
     if (error)
         chain_fatal_errno(chain, "--user", (int)-error);
-    error = kernel_call(SYS_getresuid, KERNEL_PTR(&user[0]), KERNEL_PTR(&user[1]), KERNEL_PTR(&user[2]), 0, 0, 0);
+    error =
+        kernel_call(SYS_getresuid, KERNEL_PTR(&user[0]), KERNEL_PTR(&user[1]), KERNEL_PTR(&user[2]), 0, 0, 0);
     if (!error)
-        error = kernel_call(SYS_getresgid, KERNEL_PTR(&group[0]), KERNEL_PTR(&group[1]), KERNEL_PTR(&group[2]), 0,
-                            0, 0);
+        error = kernel_call(SYS_getresgid, KERNEL_PTR(&group[0]), KERNEL_PTR(&group[1]),
+                            KERNEL_PTR(&group[2]), 0, 0, 0);
     if (error)
         chain_fatal_errno(chain, "--user", (int)-error);
     for (size_t i = 0; i < 3; i++)

@@ -18,8 +18,10 @@ _Noreturn static inline void domain_no_landlock(const struct chain *chain, int e
         int errnum;
         const char *why;
     } reasons[] = {
-        {ENOSYS, "this kernel has none (Linux 5.13 with CONFIG_SECURITY_LANDLOCK has it), or a system call filter hides it"},
-        {EOPNOTSUPP, "built into this kernel but switched off: `landlock` is missing in the boot option lsm="},
+        {ENOSYS, "this kernel has none (Linux 5.13 with CONFIG_SECURITY_LANDLOCK has it), or a system call "
+                 "filter hides it"},
+        {EOPNOTSUPP,
+         "built into this kernel but switched off: `landlock` is missing in the boot option lsm="},
         {EPERM, "a system call filter refuses it (an older container engine's, for instance)"},
     };
 
@@ -78,12 +80,14 @@ static inline int domain_open(const struct chain *chain, const char *path)
 }
 
 /* domain_allow() - grant ACCESS on what FD is open on. Ends the link on failure, naming PATH. */
-static inline void domain_allow(const struct chain *chain, int ruleset, int fd, uint64_t access, const char *path)
+static inline void domain_allow(const struct chain *chain, int ruleset, int fd, uint64_t access,
+                                const char *path)
 {
     int error = landlock_allow_path(ruleset, fd, access);
 
     if (error == -EBADFD)
-        chain_fatal(chain, path, "Landlock takes no rule on this kind of object (a pipe, a namespace, a memory file)");
+        chain_fatal(chain, path,
+                    "Landlock takes no rule on this kind of object (a pipe, a namespace, a memory file)");
     if (error)
         chain_fatal_errno(chain, path, -error);
 }

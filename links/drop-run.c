@@ -28,7 +28,8 @@ static bool is_root(void)
 {
     uint32_t real = 0, effective = 0, saved = 0;
 
-    if (kernel_call(SYS_getresuid, KERNEL_PTR(&real), KERNEL_PTR(&effective), KERNEL_PTR(&saved), 0, 0, 0) != 0)
+    if (kernel_call(SYS_getresuid, KERNEL_PTR(&real), KERNEL_PTR(&effective), KERNEL_PTR(&saved), 0, 0, 0) !=
+        0)
         return true;
     return real == 0 || effective == 0 || saved == 0;
 }
@@ -63,7 +64,8 @@ static bool set_securebits(const struct chain *chain)
 
     if (before < 0)
         chain_fatal_errno(chain, "securebits", errno);
-    if (prctl(PR_SET_SECUREBITS, (before | WANTED_SECUREBITS) & ~SECBIT_KEEP_CAPS, 0, 0, 0) != 0 && errno != EPERM)
+    if (prctl(PR_SET_SECUREBITS, (before | WANTED_SECUREBITS) & ~SECBIT_KEEP_CAPS, 0, 0, 0) != 0 &&
+        errno != EPERM)
         chain_fatal_errno(chain, "securebits", errno);
     after = prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
     return after >= 0 && (after & WANTED_SECUREBITS) == WANTED_SECUREBITS && !(after & SECBIT_KEEP_CAPS);

@@ -28,9 +28,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
-#include <time.h>
-
-#define GUARD_ROUNDS 3 /* one is enough: a fork sees a pending SIGKILL; the others cost 1 ms each */
 
 /* Leaves no word of the policy in the memory that /proc/PID/cmdline shows. */
 static inline void wipe_strings(char **strings)
@@ -54,9 +51,6 @@ static inline int load_guard_filter(void)
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
         GUARD_ALLOW(SYS_read),
         GUARD_ALLOW(SYS_kill),
-        GUARD_ALLOW(SYS_nanosleep),
-        GUARD_ALLOW(SYS_clock_nanosleep),
-        GUARD_ALLOW(SYS_restart_syscall), /* a sleep that was stopped and continued */
         GUARD_ALLOW(SYS_rt_sigreturn),
         GUARD_ALLOW(SYS_exit),
         GUARD_ALLOW(SYS_exit_group),
@@ -73,27 +67,29 @@ static inline bool keep_liveness(int liveness)
 {
     if (liveness != 0 && kernel_call(SYS_dup3, liveness, 0, 0, 0, 0, 0) != 0)
         return false;
-    return kernel_call(SYS_close_range, 1, ~0U, 0, 0, 0, 0) == 0 && fcntl(liveness ? liveness : 1, F_GETFD) < 0;
+    return kernel_call(SYS_close_range, 1, ~0U, 0, 0, 0, 0) == 0 &&
+           fcntl(liveness ? liveness : 1, F_GETFD) < 0;
 }
 
-/* The guard's life. Any doubt ends it with LINK_FAILED before anything is killed; the supervisor sees that. */
+/* The guard's life. Any doubt ends it with LINK_FAILED before anything is killed; the supervisor sees that.
+ */
 _Noreturn static inline void guard_live(const struct chain *chain, int liveness, int channel)
 {
     const struct capability_data nothing[2] = {{0}, {0}};
     struct capability_header header = {.version = CAPABILITY_VERSION_3};
     const struct channel_word word = {.type = CHANNEL_GUARD};
-    const struct timespec pause = {.tv_nsec = 1000000};
     const uint64_t everything = ~UINT64_C(0);
     char byte;
     long got;
 
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_NAME, "confine-guard", 0, 0, 0) != 0 ||
         kernel_call(SYS_capset, KERNEL_PTR(&header), KERNEL_PTR(nothing), 0, 0, 0, 0) != 0 ||
-        kernel_call(SYS_rt_sigprocmask, SIG_SETMASK, KERNEL_PTR(&everything), 0, sizeof(everything), 0, 0) != 0 ||
-        chdir("/") != 0)
+        kernel_call(SYS_rt_sigprocmask, SIG_SETMASK, KERNEL_PTR(&everything), 0, sizeof(everything), 0, 0) !=
+            0 ||
+        chdir("/") != 0 || setpgid(0, 0) != 0) /* what is sent to the command's group is not for the guard */
         _exit(LINK_FAILED);
-    /* The parent is the supervisor, or whoever inherits from it. 0 is one in another pid namespace: kill(0) would
-     * mean our own process group, and succeeds. */
+    /* The parent is the supervisor, or whoever inherits from it. 0 is one in another pid namespace: kill(0)
+     * would mean our own process group, and succeeds. */
     if (kernel_call(SYS_kill, getppid(), 0, 0, 0, 0, 0) != -EPERM)
         _exit(LINK_FAILED);
     wipe_strings(chain->words);
@@ -107,10 +103,8 @@ _Noreturn static inline void guard_live(const struct chain *chain, int liveness,
     while (got > 0 || got == -EINTR);
     if (got != 0)
         _exit(LINK_FAILED);
-    for (int round = 0; round < GUARD_ROUNDS; round++) {
-        kernel_call(SYS_kill, -1, SIGKILL, 0, 0, 0, 0);
-        kernel_call(SYS_nanosleep, KERNEL_PTR(&pause), 0, 0, 0, 0, 0);
-    }
+    /* Once is enough: a fork that is under way sees the pending SIGKILL and fails. */
+    kernel_call(SYS_kill, -1, SIGKILL, 0, 0, 0, 0);
     _exit(0);
 }
 

@@ -95,7 +95,8 @@ static int try_read(int level, const char *name)
     return 0;
 }
 
-/* Opens every level and learns which objects its exceptions are. One that is absent has nothing to be granted. */
+/* Opens every level and learns which objects its exceptions are. One that is absent has nothing to be
+ * granted. */
 static void open_levels(const struct chain *chain, struct hide *hide)
 {
     for (size_t i = 0; i < hide->level_count; i++) {
@@ -168,7 +169,8 @@ static void grant_level(const struct chain *chain, struct hide *hide, const stru
     char records[16384] __attribute__((aligned(8)));
     long size;
 
-    while ((size = kernel_call(SYS_getdents64, level->fd, KERNEL_PTR(records), sizeof(records), 0, 0, 0)) > 0) {
+    while ((size = kernel_call(SYS_getdents64, level->fd, KERNEL_PTR(records), sizeof(records), 0, 0, 0)) >
+           0) {
         for (long at = 0; at < size;) {
             const struct kernel_dirent *entry = (const struct kernel_dirent *)(const void *)(records + at);
 
@@ -183,8 +185,8 @@ static void grant_level(const struct chain *chain, struct hide *hide, const stru
         chain_fatal_errno(chain, level->path, (int)-size);
 }
 
-/* The second half of the pair on hidden files themselves: what could be read must be refused. One that is gone
- * meanwhile shows nothing; the control child has. */
+/* The second half of the pair on hidden files themselves: what could be read must be refused. One that is
+ * gone meanwhile shows nothing; the control child has. */
 static void check_hidden(const struct chain *chain, const struct hide *hide)
 {
     for (size_t i = 0; i < hide->level_count; i++) {

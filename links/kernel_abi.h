@@ -231,7 +231,12 @@ _Static_assert(sizeof(struct landlock_ruleset_attr) == 48, "the kernel's layout"
 _Static_assert(sizeof(struct landlock_path_attr) == 12, "the kernel's layout");
 _Static_assert(sizeof(struct landlock_port_attr) == 16, "the kernel's layout");
 
-enum landlock_family { LANDLOCK_FAMILY_NONE = 0, LANDLOCK_FAMILY_FS, LANDLOCK_FAMILY_NET, LANDLOCK_FAMILY_SCOPE };
+enum landlock_family {
+    LANDLOCK_FAMILY_NONE = 0,
+    LANDLOCK_FAMILY_FS,
+    LANDLOCK_FAMILY_NET,
+    LANDLOCK_FAMILY_SCOPE
+};
 
 struct landlock_right {
     const char *name;
@@ -315,7 +320,8 @@ static inline int landlock_allow_path(int ruleset, int fd, uint64_t access)
 {
     struct landlock_path_attr attr = {.allowed_access = access, .parent_fd = fd};
 
-    return (int)kernel_call(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_TYPE_PATH, KERNEL_PTR(&attr), 0, 0, 0);
+    return (int)kernel_call(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_TYPE_PATH, KERNEL_PTR(&attr), 0, 0,
+                            0);
 }
 
 /* landlock_allow_port() - grant ACCESS on one port (host byte order). Return: 0 or -errno. */
@@ -323,10 +329,12 @@ static inline int landlock_allow_port(int ruleset, uint16_t port, uint64_t acces
 {
     struct landlock_port_attr attr = {.allowed_access = access, .port = port};
 
-    return (int)kernel_call(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_TYPE_PORT, KERNEL_PTR(&attr), 0, 0, 0);
+    return (int)kernel_call(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_TYPE_PORT, KERNEL_PTR(&attr), 0, 0,
+                            0);
 }
 
-/* landlock_restrict() - enter the ruleset's domain, for this thread and all that it starts. Return: 0 or -errno. */
+/* landlock_restrict() - enter the ruleset's domain, for this thread and all that it starts. Return: 0 or
+ * -errno. */
 static inline int landlock_restrict(int ruleset, uint32_t flags)
 {
     return (int)kernel_call(SYS_landlock_restrict_self, ruleset, flags, 0, 0, 0, 0);
@@ -379,8 +387,14 @@ struct sock_fprog {
     struct sock_filter *filter;
 };
 
-#define BPF_STMT(CODE, K)         {(uint16_t)(CODE), 0, 0, (uint32_t)(K)}
-#define BPF_JUMP(CODE, K, JT, JF) {(uint16_t)(CODE), (JT), (JF), (uint32_t)(K)}
+#define BPF_STMT(CODE, K)                                                                                    \
+    {                                                                                                        \
+        (uint16_t)(CODE), 0, 0, (uint32_t)(K)                                                                \
+    }
+#define BPF_JUMP(CODE, K, JT, JF)                                                                            \
+    {                                                                                                        \
+        (uint16_t)(CODE), (JT), (JF), (uint32_t)(K)                                                          \
+    }
 #endif
 
 #ifndef BPF_LD
@@ -424,17 +438,18 @@ struct capability_data {
 #define CAPABILITY_SETPCAP 8
 
 #ifndef SECBIT_NOROOT
-#define SECBIT_NOROOT                       0x01
-#define SECBIT_NOROOT_LOCKED                0x02
-#define SECBIT_NO_SETUID_FIXUP              0x04
-#define SECBIT_NO_SETUID_FIXUP_LOCKED       0x08
-#define SECBIT_KEEP_CAPS                    0x10
-#define SECBIT_KEEP_CAPS_LOCKED             0x20
-#define SECBIT_NO_CAP_AMBIENT_RAISE         0x40
-#define SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED  0x80
+#define SECBIT_NOROOT                      0x01
+#define SECBIT_NOROOT_LOCKED               0x02
+#define SECBIT_NO_SETUID_FIXUP             0x04
+#define SECBIT_NO_SETUID_FIXUP_LOCKED      0x08
+#define SECBIT_KEEP_CAPS                   0x10
+#define SECBIT_KEEP_CAPS_LOCKED            0x20
+#define SECBIT_NO_CAP_AMBIENT_RAISE        0x40
+#define SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED 0x80
 #endif
 
-/* --- descriptors, directories, processes, keys ----------------------------------------------------------- */
+/* --- descriptors, directories, processes, keys -----------------------------------------------------------
+ */
 
 #ifndef CLOSE_RANGE_UNSHARE
 #define CLOSE_RANGE_UNSHARE (1U << 1)

@@ -13,13 +13,16 @@
 #include "chain.h"
 
 static const struct link links[] = {
-    {"detach-run", detach_run}, {"landlock-run", landlock_run}, {"hide-run", hide_run},     {"scope-run", scope_run},
-    {"drop-run", drop_run},     {"seccomp-run", seccomp_run},   {"attest-run", attest_run}, {NULL, NULL},
+    {"detach-run", detach_run}, {"landlock-run", landlock_run},
+    {"hide-run", hide_run},     {"scope-run", scope_run},
+    {"drop-run", drop_run},     {"seccomp-run", seccomp_run},
+    {"attest-run", attest_run}, {NULL, NULL},
 };
 
 int main(int argc, char **argv, char **envp)
 {
-    struct chain chain = {.name = "confine-launch", .argv = argv, .envp = envp, .words = argv, .fused = links};
+    struct chain chain = {
+        .name = "confine-launch", .argv = argv, .envp = envp, .words = argv, .fused = links};
 
     chain_start(&chain);
     if (argc < 2)

@@ -74,7 +74,8 @@ static int listen_abstract(struct scope *scope)
 
     scope->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     scope->abstract_size = sizeof(scope->abstract);
-    if (scope->listener < 0 || bind(scope->listener, (const struct sockaddr *)&any, sizeof(any.sun_family)) != 0 ||
+    if (scope->listener < 0 ||
+        bind(scope->listener, (const struct sockaddr *)&any, sizeof(any.sun_family)) != 0 ||
         getsockname(scope->listener, (struct sockaddr *)&scope->abstract, &scope->abstract_size) != 0 ||
         listen(scope->listener, 4) != 0)
         return -errno;
@@ -98,8 +99,8 @@ static int try_abstract(struct scope *scope)
     return error;
 }
 
-/* The classes. `refused` is the errno with which Landlock stops the act; no act: an object would have to be made
- * on disk, and what other links leave behind shows it (the supervisor tries it). */
+/* The classes. `refused` is the errno with which Landlock stops the act; no act: an object would have to be
+ * made on disk, and what other links leave behind shows it (the supervisor tries it). */
 static const struct {
     const char *option;
     uint64_t fs;
@@ -116,7 +117,8 @@ static const struct {
     [CLASS_UNIX] = {"--unix", LANDLOCK_FS_RESOLVE_UNIX | LANDLOCK_FS_REFER, 0, 0, 9, EACCES, NULL},
 };
 
-/* Takes the options; with a RULESET only its sockets are granted. Return: the first word that is no option. */
+/* Takes the options; with a RULESET only its sockets are granted. Return: the first word that is no option.
+ */
 static size_t each_option(const struct chain *chain, struct scope *scope, int ruleset)
 {
     size_t at = 1;
@@ -126,7 +128,7 @@ static size_t each_option(const struct chain *chain, struct scope *scope, int ru
         size_t class = 0;
 
         while (class < CLASSES && !chain_flag(chain, &at, classes[class].option))
-            class++;
+            class ++;
         if (class < CLASSES) {
             scope->asked[class] = true;
         } else if (chain_option(chain, &at, "--guard", &value)) {
@@ -226,8 +228,8 @@ static void act_after(const struct chain *chain, struct scope *scope)
         close(scope->listener);
 }
 
-/* The guard, and the layer that puts it out of the command's reach. The guard is this layer's control: a signal
- * to it is possible before and refused after. */
+/* The guard, and the layer that puts it out of the command's reach. The guard is this layer's control: a
+ * signal to it is possible before and refused after. */
 static void start_guard(const struct chain *chain, const struct scope *scope)
 {
     struct landlock_ruleset_attr attr = {.scoped = LANDLOCK_SCOPED_SIGNAL};

@@ -23,8 +23,8 @@ static inline void forward_signal(int signal)
     kill(session_child, signal);
 }
 
-/* The process that stays in front when a session needed a fork: holds no descriptor, passes signals on, and ends
- * as the child ends. */
+/* The process that stays in front when a session needed a fork: holds no descriptor, passes signals on, and
+ * ends as the child ends. */
 _Noreturn static inline void wait_in_front(pid_t child, const sigset_t *forwarded)
 {
     int status = 0;
@@ -80,8 +80,8 @@ static inline void session_enter(const struct chain *chain)
         chain_fatal(chain, "setsid", "the kernel reported success but the session is another");
 }
 
-/* session_enter_group() - lead a process group in the caller's session. The foreground of the terminal follows
- * only if the old group had it. */
+/* session_enter_group() - lead a process group in the caller's session. The foreground of the terminal
+ * follows only if the old group had it. */
 static inline void session_enter_group(const struct chain *chain)
 {
     pid_t old = getpgrp(), self = getpid();
