@@ -1,0 +1,102 @@
+#!/bin/sh
+# detach-run: nothing of the caller's is left but what is kept; the user is another for good.
+. "$(dirname "$0")/../lib.sh"
+here=$(cd "$(dirname "$0")" && pwd)
+build inherit "$here/inherit.c"
+inherit=$test_dir/bin/inherit
+dr=$links/detach-run
+
+fatal() {
+    fatal_name=$1 fatal_text=$2
+    shift 2
+    run "$@"
+    is "$fatal_name" "$status|$out|$err" "125||detach-run: fatal: $fatal_text"
+}
+
+fatal 'no --' 'usage: missing `--` and a command' "$dr"
+fatal 'unknown option' '--keeps: usage: unknown option (and `--` must stand before the command)' "$dr" --keeps 3 -- true
+fatal '--keep of no number' '--keep: usage: not a number' "$dr" --keep 3x -- true
+fatal '--keep of a standard descriptor' '--keep: usage: 0, 1 and 2 are always kept' "$dr" --keep 2 -- true
+fatal '--keep of a closed descriptor' '--keep: this descriptor is not open' "$dr" --keep 77 -- true
+fatal '--session and --group' '--group: usage: --session makes a process group already' "$dr" --session --group -- true
+for text in '' 1 1: :1 1:1: 1:1x -1:1 4294967295:1 99999999999:1; do
+    fatal "--user '$text'" '--user: usage: UID:GID, both in decimal' "$dr" --user "$text" -- true
+done
+fatal '--file-size of no number' '--file-size: usage: not a number of bytes' "$dr" --file-size 1k -- true
+
+for user in $users; do
+    # inherit opens 3 to 40, ignores and blocks signals, starts timers, and runs the rest; without arguments it
+    # prints what it finds. The first line of each is the control: all of it is inherited without the link.
+    run as "$user" "$inherit" "$inherit"
+    is "$user: control: everything is inherited" "$out" 'open 0-40
+ignored 13 17
+blocked 10 15
+timer 1'
+    run as "$user" "$inherit" "$dr" --keep 9 --keep 7 --keep 40 --keep 9 -- "$inherit"
+    is "$user: only the kept are left" "$out" 'open 0-2 7 9 40
+ignored
+blocked
+timer 0'
+    run as "$user" "$inherit" "$dr" -- "$inherit"
+    is "$user: none is kept" "$(printf '%s\n' "$out" | head -1)" 'open 0-2'
+    mkdir -m 1777 -p "$test_dir/open"
+    rm -f "$test_dir/open/std"
+    run as "$user" sh -c 'exec "$1" -- sh -c "(ls -l /proc/\$\$/fd/0 /proc/\$\$/fd/1 /proc/\$\$/fd/2) >$2; :" <&- >&- 2>&-' sh "$dr" "$test_dir/open/std"
+    is "$user: they are the null device, each for its direction" \
+        "$(sed 's/^\(...\).* -> /\1 /' "$test_dir/open/std" | tr '\n' ' ')" 'lr- /dev/null l-w /dev/null l-w /dev/null '
+    run as "$user" "$dr" --session -- sh -c 'read -r _ _ _ _ group session _ </proc/self/stat; [ "$group" = $$ ] && [ "$session" = $$ ] && exit 7'
+    is "$user: a session of its own" "$status" 7
+    run as "$user" setsid -w "$dr" --session -- sh -c 'read -r _ _ _ parent group session _ </proc/self/stat; [ "$session" = $$ ] && [ "$parent" = "$PPID" ] && exit 8'
+    is "$user: from a group leader: the status comes through the fork" "$status" 8
+    run as "$user" setsid -w "$dr" --session -- sh -c 'kill -KILL $$'
+    is "$user: and a signal's too" "$status" 137
+    run as "$user" setsid -w sh -c 'timeout -s TERM 1 "$1" --session -- sh -c "trap \"exit 5\" TERM; while :; do sleep 0.1; done"; sleep 0.3; pgrep -f "trap .exit 5. TERM; while :; do slee[p] 0.1" || echo gone' sh "$dr"
+    is "$user: signals are passed on" "$out" gone
+    run as "$user" setsid -w "$dr" --session -- sh -c 'ls /proc/$PPID/fd 2>/dev/null | wc -l'
+    is "$user: the process in front holds no descriptor" "$out" 0
+    run as "$user" "$dr" --group -- sh -c 'read -r _ _ _ _ group _ </proc/self/stat; [ "$group" = $$ ] && echo own'
+    is "$user: a group of its own" "$out" own
+    for pair in 0:0002 022:0022 077:0077 0777:0077 0300:0002 002:0002; do
+        run as "$user" sh -c 'umask "$2"; exec "$1" -- sh -c umask' sh "$dr" "${pair%:*}"
+        is "$user: umask ${pair%:*}" "$out" "${pair#*:}"
+    done
+    run as "$user" sh -c 'exec "$1" -- grep "^Max core" /proc/self/limits' sh "$dr"
+    is "$user: core limit" "$(echo $out)" 'Max core file size 1 1 bytes'
+    run as "$user" sh -c 'ulimit -Hc 0; exec "$1" -- grep "^Max core" /proc/self/limits' sh "$dr"
+    is "$user: a core limit of 0 stays" "$(echo $out)" 'Max core file size 0 0 bytes'
+    run as "$user" "$dr" --file-size 5000000000 -- grep '^Max file size' /proc/self/limits
+    is "$user: file size" "$(echo $out)" 'Max file size 5000000000 5000000000 bytes'
+    run as "$user" "$inherit" keyring "$dr" -- "$inherit" keyring
+    is "$user: another session keyring" "$out" 'other'
+    run as "$user" "$inherit" keyring "$inherit" keyring
+    is "$user: control: the same session keyring" "$out" 'same'
+done
+
+if [ "$(id -u)" = 0 ]; then
+    run setpriv --groups 4,5,6 "$dr" --user 4242:4343 -- sh -c 'grep -h "^Uid\|^Gid\|^Groups\|^CapEff\|^CapPrm" /proc/self/status | tr "\t\n" "  "'
+    is '--user' "$out" 'Uid: 4242 4242 4242 4242 Gid: 4343 4343 4343 4343 Groups:   CapPrm: 0000000000000000 CapEff: 0000000000000000 '
+    run "$dr" --user 0:0 -- id -u
+    is '--user 0:0' "$status|$out" '0|0'
+    fatal 'capabilities that survive a change of user' '--user: root could be regained (are capabilities kept over a change of user?)' \
+        setpriv --securebits +no_setuid_fixup "$dr" --user 4242:4242 -- true
+    run setpriv --reuid 65534 --regid 65534 --clear-groups "$dr" --user 1:1 -- true
+    is '--user by another than root' "$status|$err" '125|detach-run: fatal: --user: only root can become another user'
+    if unshare -m true 2>/dev/null; then
+        touch "$test_dir/plain"
+        run unshare -m sh -c 'mount --bind "$2" /dev/null && exec "$1" -- true <&-' sh "$dr" "$test_dir/plain"
+        is 'a null device that is none' "$status|$err" '125|detach-run: fatal: /dev/null: is not the null device'
+    else
+        skip 'a null device that is none' 'no mount namespace'
+    fi
+else
+    skip '--user' 'needs root'
+fi
+if command -v python3 >/dev/null; then
+    # On a terminal of our own: the foreground follows the new group, but only from the foreground.
+    run python3 "$here/terminal.py" "$dr"
+    is '--group takes the foreground along' "$out" 'foreground: command is in it True
+background: command is in it False'
+else
+    skip '--group takes the foreground along' 'no python3'
+fi
+finish
