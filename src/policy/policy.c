@@ -189,7 +189,7 @@ static bool read_tmp(const struct policy_key *key, const char *text, struct valu
     }
     ret->word = TMP_DIRECTORY;
     ret->text = text;
-    return strchr("/~.$", text[0]) && text[0] != '\0'; /* a bare word is a typing mistake, not a directory */
+    return strchr(text, '/') || text[0] == '~' || text[0] == '.'; /* a bare word is a typing mistake */
 }
 
 static bool read_user(const struct policy_key *key, const char *text, struct value *ret)
