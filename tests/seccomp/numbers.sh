@@ -1,6 +1,6 @@
 #!/bin/sh
 # The numbers of seccomp_calls.h against the kernel headers of this machine: a call that the headers know must
-# have the number that they give. What only newer headers know is said, not passed over.
+# have the number that they give. And the groups of the rules against the manual page.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -52,9 +52,22 @@ skip() {
 }
 
 echo 'TAP version 13'
-echo '1..2'
+echo '1..3'
 header=$(find_header asm/unistd_64.h)
 if [ -n "$header" ]; then compare x86_64 "$header" 2; else skip x86_64 asm/unistd_64.h; fi
 header=$(find_header asm-generic/unistd.h)
 if [ -n "$header" ]; then compare aarch64 "$header" 3; else skip aarch64 asm-generic/unistd.h; fi
+
+number=$((number + 1))
+missing=
+groups=$(sed -n 's/^    \[SECCOMP_GROUP_[A-Z_]*\] = "\(.*\)",$/\1/p' "$here/../../links/seccomp_rules.h")
+for group in $groups; do
+    [ "$group" = base ] || grep -q "^\.\(It \)*Cm.*$group" "$here/../../docs/man/seccomp-run.1" || missing="$missing $group"
+done
+if [ -n "$groups" ] && [ -z "$missing" ]; then
+    echo "ok $number - the manual names every group"
+else
+    failed=1
+    echo "not ok $number - the manual names every group: missing:$missing"
+fi
 exit "$failed"
