@@ -143,25 +143,33 @@ static void chain_hide(struct builder *b)
     add(b, "--");
 }
 
+/* A layer that would hold nothing is left out. */
 static void chain_scope(struct builder *b)
 {
     int abi = b->host->landlock_abi;
+    const struct {
+        const char *option;
+        bool asked;
+    } classes[] = {
+        {"--signal", abi >= ABI_SCOPES && !is_open(b, SURFACE_PROC_SIGNAL)},
+        {"--abstract", abi >= ABI_SCOPES && !is_open(b, SURFACE_UNIX_ABSTRACT)},
+        {"--tcp", abi >= ABI_TCP && cuts_network(b) && !is_open(b, SURFACE_NET_TCP)},
+        {"--udp", abi >= ABI_UDP && cuts_network(b) && !is_open(b, SURFACE_NET_UDP)},
+        {"--unix", abi >= ABI_UNIX && !is_open(b, SURFACE_UNIX_PATH)},
+    };
+    bool started = false;
 
-    add(b, "scope-run");
-    if (abi >= ABI_SCOPES && !is_open(b, SURFACE_PROC_SIGNAL))
-        add(b, "--signal");
-    if (abi >= ABI_SCOPES && !is_open(b, SURFACE_UNIX_ABSTRACT))
-        add(b, "--abstract");
-    if (abi >= ABI_TCP && cuts_network(b) && !is_open(b, SURFACE_NET_TCP))
-        add(b, "--tcp");
-    if (abi >= ABI_UDP && cuts_network(b) && !is_open(b, SURFACE_NET_UDP))
-        add(b, "--udp");
-    if (abi >= ABI_UNIX && !is_open(b, SURFACE_UNIX_PATH)) {
-        add(b, "--unix");
-        for (size_t i = 0; i < b->resolved->path_count; i++)
-            if (b->resolved->paths[i].grant == GRANT_SOCKET)
-                add_path(b, "--socket", i);
+    for (size_t i = 0; i < ARRAY_SIZE(classes); i++) {
+        if (!classes[i].asked)
+            continue;
+        if (!started)
+            add(b, "scope-run");
+        started = true;
+        add(b, classes[i].option);
     }
+    for (size_t i = 0; i < b->resolved->path_count && classes[4].asked; i++)
+        if (b->resolved->paths[i].grant == GRANT_SOCKET)
+            add_path(b, "--socket", i);
     if (has_guard(b)) {
         b->plan->guard = true;
         add(b, "--guard");
@@ -169,7 +177,8 @@ static void chain_scope(struct builder *b)
         add(b, "--channel");
         add_special(b, WORD_CHANNEL);
     }
-    add(b, "--");
+    if (started)
+        add(b, "--");
 }
 
 /* The groups of the filter that are opened, and when. */
@@ -448,7 +457,8 @@ static void claim_limits(struct builder *b)
                                           SURFACE_LIMIT_TMP_SIZE, SURFACE_LIMIT_CPU};
 
     for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
-        plan_reason(b->plan, groups[i], "not-in-this-version");
+        plan_reason(b->plan, groups[i],
+                    plan_claims(b->resolved, groups[i]) ? "not-in-this-version" : "not-asked");
     if (policy->limit_time_ms && b->supervised)
         plan_raise(b->plan, SURFACE_LIMIT_TIME, STATE_ENFORCED, MECHANISM_SUPERVISOR, NULL);
     else
@@ -519,6 +529,9 @@ static int plan_landlock(const struct resolved *resolved, const struct host *hos
     claim_privileges(&b);
     claim_inherited(&b);
     claim_limits(&b);
+    for (int s = 0; s < SURFACE_COUNT; s++)
+        if (resolved->open[s] && plan->claims[s].state == STATE_OPEN && !plan->claims[s].reason)
+            plan_reason(plan, (enum surface)s, "opened");
     if (cuts_network(&b) && !is_open(&b, SURFACE_NET_TCP) && !b.failed)
         b.failed = strings_add(&plan->warnings,
                                "no-loopback: without a network namespace local servers do not work either");

@@ -1,0 +1,371 @@
+/*
+ * golden.c - the plans of every backend over invented machines, held against files.
+ *
+ * A plan is a pure function, so a machine need not exist to be planned for: each case is a policy, a resolved
+ * tree and a host made up here. `golden --update` writes the files anew; read the difference before it is
+ * committed, it is a change of what people are told.
+ */
+#define CONFINE_MAY_READ_ENVIRONMENT
+#include "backend/backend.h"
+#include "tests/harness.h"
+
+#include <sys/stat.h>
+
+#define PATHS 8
+
+struct world {
+    struct policy policy;
+    struct resolved resolved;
+    struct resolved_path paths[PATHS];
+    struct hide_level levels[2];
+    struct hidden hidden[2];
+    struct edge edges[2];
+    struct host host;
+    bool supervised;
+};
+
+static void add_path(struct world *w, const char *path, enum grant grant, mode_t type)
+{
+    w->paths[w->resolved.path_count++] =
+        (struct resolved_path){.fd = -1, .path = (char *)(uintptr_t)path, .grant = grant, .type = type};
+}
+
+/* An ordinary user's workspace on a kernel with this ABI. */
+static void ordinary(struct world *w, int abi)
+{
+    struct error error;
+
+    memset(w, 0, sizeof(*w));
+    need(policy_init(&w->policy, &error) == 0);
+    w->supervised = true;
+    w->host = (struct host){
+        .landlock_abi = abi, .seccomp = true, .proc = true, .uid = 1000, .gid = 1000, .yama = -1};
+    w->resolved = (struct resolved){.policy = &w->policy,
+                                    .mode = MODE_WORKSPACE_WRITE,
+                                    .mode_from = (char *)(uintptr_t) "option",
+                                    .workspace = (char *)(uintptr_t) "/home/me/app",
+                                    .cwd = (char *)(uintptr_t) "/home/me/app",
+                                    .uid = 1000,
+                                    .gid = 1000,
+                                    .paths = w->paths,
+                                    .edges = w->edges};
+    w->resolved.named[SURFACE_FS_WRITE] = w->resolved.named[SURFACE_FS_TRUNCATE] = true;
+    add_path(w, "/", GRANT_READ, S_IFDIR);
+    add_path(w, "/home/me/app", GRANT_WRITE, S_IFDIR);
+    add_path(w, "/dev/null", GRANT_DEVICE, S_IFCHR);
+    w->edges[0] = (struct edge){.parent_fd = -1,
+                                .parent = (char *)(uintptr_t) "/home/me",
+                                .name = (char *)(uintptr_t) "app",
+                                .named = true};
+    w->edges[1] = (struct edge){.parent_fd = -1, .parent = (char *)(uintptr_t) "/home"};
+    w->resolved.edge_count = 2;
+}
+
+static void hide_key(struct world *w)
+{
+    w->levels[0].path = w->resolved.path_count;
+    add_path(w, "/home/me/.ssh", GRANT_NONE, S_IFDIR);
+    need(strings_add(&w->levels[0].except, "id_ed25519") == 0);
+    w->resolved.levels = w->levels;
+    w->resolved.level_count = 1;
+    w->hidden[0] = (struct hidden){.path = (char *)(uintptr_t) "/home/me/.ssh/id_ed25519",
+                                   .parent_fd = -1,
+                                   .name = (char *)(uintptr_t) "id_ed25519",
+                                   .type = S_IFREG,
+                                   .readable = true};
+    w->resolved.hidden = w->hidden;
+    w->resolved.hidden_count = 1;
+}
+
+static void read_only(struct world *w)
+{
+    w->resolved.mode = MODE_READ_ONLY;
+    w->paths[1].grant = GRANT_READ;
+    w->resolved.edge_count = 0;
+    w->resolved.named[SURFACE_FS_WRITE] = w->resolved.named[SURFACE_FS_TRUNCATE] = false;
+}
+static void network_host(struct world *w)
+{
+    w->policy.network = NETWORK_HOST;
+}
+static void network_listed(struct world *w)
+{
+    w->policy.network = NETWORK_LISTED;
+    w->resolved.named[SURFACE_NET_LISTED] = true;
+}
+static void listed(struct world *w)
+{
+    w->policy.readable_listed = true;
+}
+static void as_exec(struct world *w)
+{
+    w->supervised = false;
+}
+static void exec_on_terminal(struct world *w)
+{
+    w->supervised = false;
+    w->host.terminal = true;
+    w->host.regular = true;
+}
+static void open_some(struct world *w)
+{
+    static const enum surface opened[] = {SURFACE_UNIX_PATH, SURFACE_IPC_SYSV, SURFACE_PRIV_USERNS};
+
+    for (size_t i = 0; i < ARRAY_SIZE(opened); i++)
+        w->resolved.open[opened[i]] = true;
+}
+static void open_signals(struct world *w)
+{
+    w->resolved.open[SURFACE_PROC_SIGNAL] = true;
+}
+static void open_tcp(struct world *w)
+{
+    w->resolved.open[SURFACE_NET_TCP] = true;
+}
+static void limits(struct world *w)
+{
+    w->policy.limit_time_ms = 60000;
+    w->policy.limit_file_size = 1 << 20;
+    w->resolved.named[SURFACE_LIMIT_TIME] = w->resolved.named[SURFACE_LIMIT_FILE_SIZE] = true;
+}
+static void memory_limit(struct world *w)
+{
+    w->policy.limit_memory = 1 << 30;
+    w->resolved.named[SURFACE_LIMIT_MEMORY] = true;
+}
+static void secrets(struct world *w)
+{
+    need(strings_add(&w->resolved.env_secrets, "GITHUB_TOKEN") == 0);
+}
+static void root(struct world *w)
+{
+    w->host.uid = w->host.gid = w->resolved.uid = w->resolved.gid = 0;
+}
+static void root_by_name(struct world *w)
+{
+    root(w);
+    w->policy.backend = (char *)(uintptr_t) "landlock";
+}
+static void root_as_owner(struct world *w)
+{
+    w->host.uid = w->host.gid = 0;
+    w->resolved.switch_user = true;
+}
+static void require_full(struct world *w)
+{
+    w->resolved.require_full = true;
+}
+static void protect(struct world *w)
+{
+    w->resolved.named[SURFACE_FS_PROTECTED] = true;
+}
+static void socket_granted(struct world *w)
+{
+    w->resolved.named[SURFACE_UNIX_PATH] = true;
+    add_path(w, "/run/agent.sock", GRANT_SOCKET, S_IFSOCK);
+}
+static void unknown_backend(struct world *w)
+{
+    w->policy.backend = (char *)(uintptr_t) "landlok";
+}
+static void refused(struct world *w)
+{
+    w->policy.backend = (char *)(uintptr_t) "refuse";
+}
+static void full_access(struct world *w)
+{
+    w->resolved.mode = MODE_DANGER_FULL_ACCESS;
+}
+static void not_enabled(struct world *w)
+{
+    w->host.landlock_errno = EOPNOTSUPP;
+}
+static void filtered(struct world *w)
+{
+    w->host.landlock_errno = EPERM;
+}
+static void no_kernel(struct world *w)
+{
+    w->host.landlock_errno = ENOSYS;
+}
+static void no_proc(struct world *w)
+{
+    w->host.proc = false;
+}
+static void pass_fd(struct world *w)
+{
+    static int passed[] = {7};
+
+    w->resolved.pass_fds = passed;
+    w->resolved.pass_fd_count = 1;
+}
+
+static const struct row {
+    const char *name;
+    int abi;
+    void (*change)(struct world *w);
+} rows[] = {
+    {"abi-1", 1, NULL},
+    {"abi-2", 2, NULL},
+    {"abi-3", 3, NULL},
+    {"abi-4", 4, NULL},
+    {"abi-5", 5, NULL},
+    {"abi-6", 6, NULL},
+    {"abi-7", 7, NULL},
+    {"abi-9", 9, NULL},
+    {"abi-10", 10, NULL},
+    {"abi-11", 11, NULL},
+    {"read-only", 7, read_only},
+    {"hidden", 7, hide_key},
+    {"network-host", 7, network_host},
+    {"network-listed", 7, network_listed},
+    {"readable-listed", 7, listed},
+    {"exec", 7, as_exec},
+    {"exec-terminal", 7, exec_on_terminal},
+    {"open-some", 7, open_some},
+    {"open-signals", 7, open_signals},
+    {"open-tcp", 7, open_tcp},
+    {"limits", 7, limits},
+    {"limit-memory", 7, memory_limit},
+    {"secrets", 7, secrets},
+    {"root", 7, root},
+    {"root-by-name", 7, root_by_name},
+    {"root-as-owner", 7, root_as_owner},
+    {"require-full", 7, require_full},
+    {"protect-named", 7, protect},
+    {"socket-abi-7", 7, socket_granted},
+    {"socket-abi-9", 9, socket_granted},
+    {"unknown-backend", 7, unknown_backend},
+    {"refuse", 7, refused},
+    {"danger-full-access", 7, full_access},
+    {"landlock-not-enabled", 0, not_enabled},
+    {"landlock-filtered", 0, filtered},
+    {"no-landlock", 0, no_kernel},
+    {"no-proc", 7, no_proc},
+    {"pass-fd", 7, pass_fd},
+};
+
+static void print_claims(const struct plan *plan, const struct resolved *resolved, struct text *text)
+{
+    text_addf(text, "\nclaims\n");
+    for (int s = 0; s < SURFACE_COUNT; s++) {
+        const struct claim *claim = &plan->claims[s];
+
+        text_addf(text, "%c %-16s %-8s", plan_claims(resolved, (enum surface)s) ? '*' : ' ',
+                  surface_table[s].name, state_name(claim->state));
+        for (size_t i = 0; i < claim->by_count; i++)
+            text_addf(text, " %s", mechanism_name(claim->by[i].mechanism));
+        text_addf(text, "%s%s\n", claim->reason ? " because " : "", claim->reason ? claim->reason : "");
+    }
+}
+
+static void print_checks(const struct plan *plan, struct text *text)
+{
+    text_addf(text, "\nchecks\n");
+    for (size_t i = 0; i < plan->check_count; i++) {
+        const struct check *check = &plan->checks[i];
+
+        text_addf(text, "  %-16s by %-14s act %u canary %u #%zu a %lld b %lld refused %d%s\n",
+                  surface_table[check->surface].name, mechanism_name(check->mechanism), check->act,
+                  check->canary, check->index, (long long)check->a, (long long)check->b, check->refused[0],
+                  check->self_contained ? " self-contained" : "");
+    }
+}
+
+/* The whole answer of the planner, as text. */
+static void render(struct world *w, struct text *text)
+{
+    static char *const command[] = {(char *)(uintptr_t) "make", (char *)(uintptr_t) "test", NULL};
+    struct tried_backend tried[8];
+    const struct backend *backend = NULL;
+    struct plan plan;
+    struct error error = {0};
+    size_t tried_count;
+    int r =
+        backend_choose(&w->resolved, &w->host, w->supervised, &plan, &backend, tried, &tried_count, &error);
+
+    for (size_t i = 0; i < tried_count; i++)
+        text_addf(text, "tried %s: %s: %s\n", tried[i].name, tried[i].reason, tried[i].message);
+    if (r < 0) {
+        text_addf(text, "refused: %s %s surface %s\n  %s\n  %s\n", error_name(error.code), error.reason,
+                  *error.surface ? error.surface : "-", error.message, error.hint);
+        return;
+    }
+    text_addf(text, "backend %s%s%s\n\n", backend->name, plan.guard ? ", guard" : "",
+              plan.private_tmp ? ", private temp" : "");
+    plan_print_shell(&plan, &w->resolved, command, text);
+    print_claims(&plan, &w->resolved, text);
+    print_checks(&plan, text);
+    for (size_t i = 0; i < plan.warnings.count; i++)
+        text_addf(text, "warning %s\n", plan.warnings.items[i]);
+    plan_free(&plan);
+}
+
+static const char *golden_path(char *path, const char *name)
+{
+    const char *source = getenv("CONFINE_SOURCE");
+
+    snprintf(path, PATH_MAX, "%s/tests/golden/%s.txt", source ? source : ".", name);
+    return path;
+}
+
+TEST_EACH(plan_is_as_written, struct row, rows)
+{
+    struct world world, again;
+    struct text text = {0}, twice = {0};
+    char path[PATH_MAX];
+    _cleanup_fd_ int fd = -1;
+    _cleanup_free_ char *expected = NULL;
+    size_t length;
+
+    ordinary(&world, row->abi);
+    if (row->change)
+        row->change(&world);
+    render(&world, &text);
+    ordinary(&again, row->abi);
+    if (row->change)
+        row->change(&again);
+    render(&again, &twice);
+    need(!text.failed && !twice.failed);
+    check_str(twice.data, text.data);
+    golden_path(path, row->name);
+    if (getenv("GOLDEN_UPDATE")) {
+        fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+        need(fd >= 0 && write(fd, text.data, text.length) == (ssize_t)text.length);
+        return;
+    }
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    need(fd >= 0);
+    need(fd_read_all(fd, 1 << 20, &expected, &length) == 0);
+    check_str(text.data, expected);
+}
+
+/* What a plan claims must be shown by a check of that very mechanism, or be seen at the end of the run. */
+TEST_EACH(every_claim_has_its_check, struct row, rows)
+{
+    struct world world;
+    struct tried_backend tried[8];
+    const struct backend *backend;
+    struct plan plan;
+    struct error error = {0};
+    size_t tried_count;
+
+    ordinary(&world, row->abi);
+    if (row->change)
+        row->change(&world);
+    if (backend_choose(&world.resolved, &world.host, world.supervised, &plan, &backend, tried, &tried_count,
+                       &error) < 0) {
+        check(*error.reason && *error.message);
+        return;
+    }
+    check(plan.word_count > 0);
+    for (int s = 0; s < SURFACE_COUNT && world.supervised; s++)
+        for (size_t i = 0; i < plan.claims[s].by_count; i++) {
+            bool shown = surface_table[s].shown == SHOWN_END;
+
+            for (size_t k = 0; k < plan.check_count; k++)
+                shown |= plan.checks[k].surface == (enum surface)s &&
+                         plan.checks[k].mechanism == plan.claims[s].by[i].mechanism;
+            check(shown);
+        }
+}
