@@ -3,7 +3,6 @@
 set -u
 
 work=$SECCOMP_WORK/compat
-run="$CONFINE_LINKS/seccomp-run --set landlock --sentinel 300 --"
 PATH=/usr/local/bin:/usr/bin:/bin HOME=$work LC_ALL=C TERM=dumb
 export PATH HOME LC_ALL TERM
 unset PYENV_VERSION GIT_DIR GIT_WORK_TREE TMPDIR
@@ -18,13 +17,12 @@ skip() {
 
 # try NAME WANTED SCRIPT: the script ends with 0 and its output holds WANTED, bare and behind the filter
 try() {
-    timeout 60 sh -eu -c "$3" >bare.out 2>&1 </dev/null
-    if [ $? -ne 0 ] || ! grep -q -- "$2" bare.out; then
+    if ! timeout 60 sh -eu -c "$3" >bare.out 2>&1 </dev/null || ! grep -q -- "$2" bare.out; then
         skip "$1" "fails without the filter too: $(tail -n 1 bare.out | tr '#\n' '. ')"
         return
     fi
     number=$((number + 1))
-    timeout 60 $run sh -eu -c "$3" >filtered.out 2>&1 </dev/null
+    "$CONFINE_LINKS/seccomp-run" --set landlock --sentinel 300 -- timeout 60 sh -eu -c "$3" >filtered.out 2>&1 </dev/null
     status=$?
     if [ "$status" -eq 0 ] && grep -q -- "$2" filtered.out; then
         echo "ok $number - $1"
@@ -74,7 +72,7 @@ int main(int argc, char **argv)
 }
 C
     then
-        try "$name" done ./asan
+        try "$name" "done" ./asan
         try 'LeakSanitizer: a leak is found' 'detected memory leaks' './asan leak || [ $? -eq 1 ] || [ $? -eq 23 ]'
     else
         skip "$name" "no AddressSanitizer: $(head -n 1 build.out)"
@@ -156,7 +154,7 @@ int main(void)
     return 0;
 }
 C
-    try "$name" done ./own
+    try "$name" "done" ./own
 fi
 
 name='gdb on an own child'
@@ -242,14 +240,14 @@ require(\"fs\").promises.readFile(\"/etc/passwd\").then(() =>
 fi
 
 name='tar, cp -p, install, mv, mkfifo, ln'
-try "$name" done '
+try "$name" "done" '
 rm -rf files; mkdir files; cd files; mkdir -p a/b; echo x >a/b/c; chmod 750 a/b/c; ln -s c a/b/l; mkfifo a/p
 tar cf t.tar a; mkdir out; tar xpf t.tar -C out; cp -pR out copy; install -m 755 a/b/c bin; mv copy moved
 [ "$(stat -c %a bin moved/a/b/c | tr "\n" " ")" = "755 750 " ]; [ -p moved/a/p ]; echo done'
 
 name='git init, commit, clone'
 if have "$name" git; then
-    try "$name" done '
+    try "$name" "done" '
 rm -rf repo again; git init -q repo; cd repo; git config user.email a@b; git config user.name n
 echo x >f; git add f; git commit -q -m one; git gc -q; cd ..; git clone -q repo again; [ -f again/f ]; echo done'
 fi
