@@ -1,0 +1,475 @@
+/* test-resolve-hide.c - hidden paths and their levels, edges, caches, protected names. */
+#include "harness.h"
+
+#include "policy/test-resolve.h"
+
+/* The names that one level leaves out, joined; NULL without a level there. */
+static const char *level_of(const struct trial *trial, const char *path)
+{
+    static char joined[1024];
+
+    for (size_t i = 0; i < trial->resolved.level_count; i++) {
+        const struct hide_level *level = &trial->resolved.levels[i];
+
+        if (strcmp(trial->resolved.paths[level->path].path, path) != 0)
+            continue;
+        joined[0] = '\0';
+        for (size_t j = 0; j < level->except.count; j++)
+            snprintf(joined + strlen(joined), sizeof(joined) - strlen(joined), "%s%s", j ? " " : "",
+                     level->except.items[j]);
+        return joined;
+    }
+    return NULL;
+}
+
+/* Only what the test hides: not the real credentials of whoever runs it. */
+static struct trial start_hiding(void)
+{
+    struct trial trial = trial_start();
+
+    trial_add(&trial, LIST_HIDE, "!@credentials");
+    return trial;
+}
+
+TEST(every_directory_above_is_a_level)
+{
+    struct trial trial = start_hiding();
+
+    trial_directory("home/.keys");
+    trial_file("home/.keys/one", 0600);
+    trial_file("home/.keys/two", 0600);
+    trial_file("home/other", 0600);
+    trial_add(&trial, LIST_HIDE, trial_path("home/.keys/one"));
+    trial_add(&trial, LIST_HIDE, trial_path("home/.keys/two"));
+    trial_add(&trial, LIST_HIDE, trial_path("home/other"));
+    need(trial_resolve(&trial) == 0);
+    check_int(trial.resolved.hidden_count, 3);
+    check(trial_hidden(&trial, "home/.keys/one")->held == NULL);
+    check(trial_hidden(&trial, "home/.keys/one")->readable);
+    check(trial_hidden(&trial, "home/.keys/one")->named);
+    check_str(level_of(&trial, trial_path("home/.keys")), "one two");
+    check_str(level_of(&trial, trial_path("home")), ".keys other");
+    check_str(level_of(&trial, test_dir), "home");
+    check(level_of(&trial, "/") != NULL);
+    trial_end(&trial);
+}
+
+TEST(nothing_hidden_makes_no_level)
+{
+    struct trial trial = start_hiding();
+
+    need(trial_resolve(&trial) == 0);
+    check_int(trial.resolved.hidden_count, 0);
+    check_int(trial.resolved.level_count, 0);
+    trial_end(&trial);
+}
+
+TEST(no_level_lies_below_something_hidden)
+{
+    struct trial trial = start_hiding();
+
+    trial_directory("home/.store");
+    trial_file("home/.store/key", 0600);
+    trial_add(&trial, LIST_HIDE, trial_path("home/.store/key"));
+    trial_add(&trial, LIST_HIDE, trial_path("home/.store"));
+    need(trial_resolve(&trial) == 0);
+    check_int(trial.resolved.hidden_count, 2);
+    check(trial_hidden(&trial, "home/.store/key")->held == NULL);
+    check(level_of(&trial, trial_path("home/.store")) == NULL);
+    check_str(level_of(&trial, trial_path("home")), ".store");
+    trial_end(&trial);
+}
+
+TEST(inside_a_writable_grant_nothing_is_held)
+{
+    struct trial trial = start_hiding();
+
+    trial_directory("ws");
+    trial_file("ws/.env", 0600);
+    trial_set(&trial, KEY_MODE, "workspace-write");
+    trial_set(&trial, KEY_WORKSPACE, trial_path("ws"));
+    trial_add(&trial, LIST_HIDE, trial_path("ws/.env"));
+    need(trial_resolve(&trial) == 0);
+    check_str(trial_hidden(&trial, "ws/.env")->held, "inside-writable");
+    check_int(trial.resolved.level_count, 0);
+    trial_end(&trial);
+}
+
+TEST(what_holds_a_grant_is_not_held)
+{
+    struct trial trial = start_hiding();
+
+    trial_directory("home/projects");
+    trial_directory("home/projects/ws");
+    trial_set(&trial, KEY_MODE, "workspace-write");
+    trial_set(&trial, KEY_WORKSPACE, trial_path("home/projects/ws"));
+    trial_add(&trial, LIST_HIDE, trial_path("home/projects"));
+    need(trial_resolve(&trial) == 0);
+    check_str(trial_hidden(&trial, "home/projects")->held, "contains-grant");
+    check_int(trial.resolved.level_count, 0);
+    trial_end(&trial);
+}
+
+static void fill(const char *directory, unsigned count)
+{
+    char name[64];
+
+    for (unsigned i = 0; i < count; i++) {
+        snprintf(name, sizeof(name), "%s/%u", directory, i);
+        trial_file(name, 0600);
+    }
+}
+
+static const struct siblings {
+    const char *name;
+    unsigned count;
+    const char *held;
+} siblings[] = {{"at the bound", 511, NULL}, {"above the bound", 512, "too-many-siblings"}};
+
+TEST_EACH(a_level_has_a_bound, struct siblings, siblings)
+{
+    struct trial trial = start_hiding();
+
+    trial_directory("home/many");
+    trial_file("home/many/secret", 0600);
+    fill("home/many", row->count);
+    trial_add(&trial, LIST_HIDE, trial_path("home/many/secret"));
+    need(trial_resolve(&trial) == 0);
+    check_str(trial_hidden(&trial, "home/many/secret")->held, row->held);
+    check_int(trial.resolved.level_count > 0, row->held == NULL);
+    trial_end(&trial);
+}
+
+TEST(a_directory_that_cannot_be_listed_is_no_level)
+{
+    struct trial trial = start_hiding();
+
+    trial_directory("home/shut");
+    trial_file("home/shut/secret", 0600);
+    trial_add(&trial, LIST_HIDE, trial_path("home/shut/secret"));
+    need(chmod(trial_path("home/shut"), 0100) == 0);
+    if (geteuid() == 0) { /* root lists everything: be the owner without privilege */
+        need(chown(trial_path("home/shut"), 65534, 65534) == 0 && chmod(test_dir, 0755) == 0);
+        need(chown(trial_path("home/shut/secret"), 65534, 65534) == 0);
+        need(setresgid(65534, 65534, 65534) == 0 && setresuid(65534, 65534, 65534) == 0);
+    }
+    need(trial_resolve(&trial) == 0);
+    check_str(trial_hidden(&trial, "home/shut/secret")->held, "not-listable");
+    trial_end(&trial);
+}
+
+TEST(a_shown_path_is_not_hidden)
+{
+    struct trial trial = start_hiding();
+
+    trial_directory("home/.keys");
+    trial_file("home/.keys/one", 0600);
+    trial_file("home/.keys/two", 0600);
+    trial_add(&trial, LIST_HIDE, trial_path("home/.keys/one"));
+    trial_add(&trial, LIST_HIDE, trial_path("home/.keys/two"));
+    trial_add(&trial, LIST_SHOW, trial_path("home/.keys/two"));
+    need(trial_resolve(&trial) == 0);
+    check(trial_hidden(&trial, "home/.keys/one") != NULL);
+    check(trial_hidden(&trial, "home/.keys/two") == NULL);
+    resolved_free(&trial.resolved);
+    trial_add(&trial, LIST_READ, trial_path("home/.keys/one"));
+    need(trial_resolve(&trial) == 0);
+    check(trial_hidden(&trial, "home/.keys/one") == NULL);
+    trial_end(&trial);
+}
+
+TEST(credentials_of_both_homes_are_hidden)
+{
+    struct trial trial = trial_start();
+
+    trial_directory("home/.ssh");
+    trial_file("home/.ssh/id_ed25519", 0600);
+    trial_directory("gnupg");
+    trial_directory("gnupg/private-keys-v1.d");
+    need(strings_addf(&trial.env, "GNUPGHOME=%s", trial_path("gnupg")) == 0);
+    need(trial_resolve(&trial) == 0);
+    check(trial_hidden(&trial, "home/.ssh/id_ed25519") != NULL);
+    check(trial_hidden(&trial, "gnupg/private-keys-v1.d") != NULL);
+    check(!trial_hidden(&trial, "home/.ssh/id_ed25519")->named);
+    trial_end(&trial);
+}
+
+TEST(what_cannot_be_read_anyway_is_left_out_unless_named)
+{
+    struct trial trial = trial_start();
+
+    if (geteuid() != 0)
+        test_skip("only root can make somebody else's file");
+    trial_directory("home/.ssh");
+    trial_file("home/.ssh/id_rsa", 0600);
+    need(chmod(test_dir, 0755) == 0);
+    trial_set(&trial, KEY_USER, "4242");
+    need(trial_resolve(&trial) == 0);
+    check(trial_hidden(&trial, "home/.ssh/id_rsa") == NULL);
+    resolved_free(&trial.resolved);
+    need(chmod(trial_path("home/.ssh/id_rsa"), 0604) == 0);
+    need(trial_resolve(&trial) == 0);
+    check(trial_hidden(&trial, "home/.ssh/id_rsa") != NULL);
+    resolved_free(&trial.resolved);
+    need(chmod(trial_path("home"), 0700) == 0); /* readable, and out of reach */
+    need(trial_resolve(&trial) == 0);
+    check(trial_hidden(&trial, "home/.ssh/id_rsa") == NULL);
+    resolved_free(&trial.resolved);
+    trial_add(&trial, LIST_HIDE, trial_path("home/.ssh/id_rsa"));
+    need(trial_resolve(&trial) == 0);
+    check(trial_hidden(&trial, "home/.ssh/id_rsa") != NULL);
+    trial_end(&trial);
+}
+
+TEST(the_shadow_file_is_hidden_from_root_only)
+{
+    struct trial trial = trial_start();
+
+    need(trial_resolve(&trial) == 0);
+    check_int(trial_hidden(&trial, "/etc/shadow") != NULL,
+              geteuid() == 0 && access("/etc/shadow", F_OK) == 0);
+    trial_end(&trial);
+}
+
+TEST(a_missing_named_path_is_an_error_unless_optional)
+{
+    struct trial trial = start_hiding();
+
+    trial_add(&trial, LIST_HIDE, trial_path("nothing?"));
+    need(trial_resolve(&trial) == 0);
+    check_int(trial.resolved.skipped_count, 1);
+    resolved_free(&trial.resolved);
+    trial_add(&trial, LIST_HIDE, trial_path("nothing"));
+    check(trial_resolve(&trial) < 0);
+    check_str(trial.error.reason, "path-missing");
+    trial_end(&trial);
+}
+
+TEST(what_is_not_readable_at_all_needs_no_level)
+{
+    struct trial trial = start_hiding();
+
+    trial_directory("ws");
+    trial_file("home/secret", 0600);
+    trial_set(&trial, KEY_READABLE, "listed");
+    trial_set(&trial, KEY_WORKSPACE, trial_path("ws"));
+    trial_add(&trial, LIST_HIDE, trial_path("home/secret"));
+    need(trial_resolve(&trial) == 0);
+    check(trial_hidden(&trial, "home/secret") && !trial_hidden(&trial, "home/secret")->held);
+    check_int(trial.resolved.level_count, 0);
+    trial_end(&trial);
+}
+
+/* --- edges --------------------------------------------------------------------------------------------- */
+
+TEST(edges_lie_right_outside)
+{
+    struct trial trial = start_hiding();
+    bool etc = false;
+
+    trial_directory("home/ws");
+    trial_directory("home/other");
+    trial_set(&trial, KEY_MODE, "workspace-write");
+    trial_set(&trial, KEY_WORKSPACE, trial_path("home/ws"));
+    trial_set(&trial, KEY_CACHES, "off");
+    need(trial_resolve(&trial) == 0);
+    need(trial.resolved.edge_count >= 3 && trial.resolved.edge_count <= 6);
+    check_str(trial.resolved.edges[0].parent, trial_path("home"));
+    check_str(trial.resolved.edges[0].name, "ws");
+    check(trial.resolved.edges[0].named);
+    for (size_t i = 0; i < trial.resolved.edge_count; i++) {
+        const struct edge *edge = &trial.resolved.edges[i];
+
+        check(!resolved_under_writable(&trial.resolved, edge->parent));
+        check(edge->parent_fd >= 0);
+        if (edge->name) /* the try itself: it must succeed out here */
+            check_int(renameat(edge->parent_fd, edge->name, edge->parent_fd, edge->name), 0);
+        etc |= strcmp(edge->parent, "/etc") == 0;
+    }
+    check(etc);
+    trial_end(&trial);
+}
+
+TEST(many_roots_make_few_edges)
+{
+    struct trial trial = start_hiding();
+    char name[32], inner[64];
+
+    trial_set(&trial, KEY_MODE, "workspace-write");
+    for (int i = 0; i < 20; i++) {
+        snprintf(name, sizeof(name), "d%d", i);
+        trial_directory(name);
+        snprintf(inner, sizeof(inner), "%s/w", name);
+        trial_directory(inner);
+        trial_add(&trial, LIST_WRITE, trial_path(inner));
+    }
+    need(trial_resolve(&trial) == 0);
+    check(trial.resolved.edge_count <= 6);
+    check_str(trial.resolved.edges[trial.resolved.edge_count - 1].parent, "/etc");
+    trial_end(&trial);
+}
+
+/* --- caches -------------------------------------------------------------------------------------------- */
+
+static const char *variable(const struct trial *trial, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (size_t i = 0; i < trial->resolved.env.count; i++)
+        if (strncmp(trial->resolved.env.items[i], name, length) == 0 &&
+            trial->resolved.env.items[i][length] == '=')
+            return trial->resolved.env.items[i] + length + 1;
+    return NULL;
+}
+
+TEST(caches_are_private_to_a_workspace)
+{
+    struct trial trial = start_hiding();
+    char first[PATH_MAX];
+    struct stat st;
+
+    trial_directory("a");
+    trial_directory("a/b");
+    trial_directory("a-b"); /* would be the same name without escaping */
+    trial_variable(&trial, "PIP_CACHE_DIR=/mine");
+    trial_set(&trial, KEY_MODE, "workspace-write");
+    trial_set(&trial, KEY_WORKSPACE, trial_path("a/b"));
+    need(trial_resolve(&trial) == 0);
+    need(variable(&trial, "GOCACHE") != NULL);
+    snprintf(first, sizeof(first), "%s", variable(&trial, "GOCACHE"));
+    check(resolved_under_writable(&trial.resolved, first));
+    check_str(variable(&trial, "PIP_CACHE_DIR"), "/mine");
+    check(variable(&trial, "CARGO_HOME") == NULL);
+    check(variable(&trial, "GOMODCACHE") == NULL); /* no network to fill it from */
+    *strrchr(first, '/') = '\0';
+    check(stat(first, &st) == 0 && (st.st_mode & 07777) == 0700 && st.st_uid == geteuid());
+    check_int(trial_count(&trial, GRANT_WRITE, true), 1);
+    check_int(trial_count(&trial, GRANT_WRITE, false), 1);
+    resolved_free(&trial.resolved);
+    trial_set(&trial, KEY_WORKSPACE, trial_path("a-b"));
+    need(trial_resolve(&trial) == 0);
+    check(strncmp(variable(&trial, "GOCACHE"), first, strlen(first)) != 0);
+    trial_end(&trial);
+}
+
+static const struct no_home {
+    const char *name;
+    const char *home;
+    mode_t mode;
+    const char *what;
+} no_homes[] = {
+    {"read-only mode", "home", 0755, "read-only"},
+    {"no such home", "missing", 0755, "workspace-write"},
+    {"a home that may not be written", "home", 0555, "workspace-write"},
+    {"a cache directory that others may write", "open", 0755, "workspace-write"},
+};
+
+TEST_EACH(without_a_place_caches_are_temporary, struct no_home, no_homes)
+{
+    struct trial trial = start_hiding();
+
+    trial_directory("ws");
+    trial_directory("open");
+    trial_directory("open/.cache");
+    need(chmod(trial_path("open/.cache"), 0777) == 0);
+    if (geteuid() == 0) { /* root writes everywhere */
+        need(chmod(test_dir, 0755) == 0 && chown(trial_path("home"), 65534, 65534) == 0);
+        need(chown(trial_path("open"), 65534, 65534) == 0);
+        need(chown(trial_path("open/.cache"), 65534, 65534) == 0);
+        need(setresgid(65534, 65534, 65534) == 0 && setresuid(65534, 65534, 65534) == 0);
+    }
+    need(chmod(trial_path("home"), row->mode) == 0);
+    strings_free(&trial.env);
+    need(strings_addf(&trial.env, "HOME=%s", trial_path(row->home)) == 0);
+    trial_set(&trial, KEY_MODE, row->what);
+    trial_set(&trial, KEY_WORKSPACE, trial_path("ws"));
+    need(trial_resolve(&trial) == 0);
+    check_str(variable(&trial, "GOCACHE"), TMP_PLACEHOLDER "/go-build");
+    check_int(trial_count(&trial, GRANT_WRITE, false), 0);
+    trial_end(&trial);
+}
+
+TEST(a_cache_directory_is_made_as_the_user_whose_it_is)
+{
+    struct trial trial = start_hiding();
+    struct stat st;
+
+    if (geteuid() != 0)
+        test_skip("only for root");
+    trial_directory("ws");
+    need(chmod(test_dir, 0755) == 0);
+    need(chown(trial_path("ws"), 65534, 65534) == 0 && chown(trial_path("home"), 65534, 65534) == 0);
+    trial_set(&trial, KEY_MODE, "workspace-write");
+    trial_set(&trial, KEY_WORKSPACE, trial_path("ws"));
+    need(trial_resolve(&trial) == 0);
+    check_int(trial_count(&trial, GRANT_WRITE, false), 1);
+    check(stat(trial_path("home/.cache/confine"), &st) == 0 && st.st_uid == 65534);
+    trial_file("by-root", 0600); /* the identity was given back */
+    check(stat(trial_path("by-root"), &st) == 0 && st.st_uid == 0);
+    trial_end(&trial);
+}
+
+TEST(a_cache_directory_behind_a_planted_link_is_not_used)
+{
+    struct trial trial = start_hiding();
+
+    trial_directory("ws");
+    trial_directory("home/.cache");
+    trial_directory("home/elsewhere");
+    need(symlink("../elsewhere", trial_path("home/.cache/confine")) == 0);
+    trial_set(&trial, KEY_MODE, "workspace-write");
+    trial_set(&trial, KEY_WORKSPACE, trial_path("ws"));
+    need(trial_resolve(&trial) == 0);
+    check_str(variable(&trial, "GOCACHE"), TMP_PLACEHOLDER "/go-build");
+    check(access(trial_path("home/elsewhere/caches"), F_OK) != 0);
+    trial_end(&trial);
+}
+
+TEST(host_caches_are_granted_where_they_are)
+{
+    struct trial trial = start_hiding();
+
+    trial_directory("ws");
+    trial_directory("home/.npm");
+    trial_directory("home/.cache");
+    trial_directory("home/.cache/pip");
+    trial_set(&trial, KEY_MODE, "workspace-write");
+    trial_set(&trial, KEY_WORKSPACE, trial_path("ws"));
+    trial_set(&trial, KEY_CACHES, "host");
+    need(trial_resolve(&trial) == 0);
+    check(resolved_under_writable(&trial.resolved, trial_path("home/.npm")));
+    check(resolved_under_writable(&trial.resolved, trial_path("home/.cache/pip")));
+    check(!resolved_under_writable(&trial.resolved, trial_path("home/.cache/uv")));
+    check(variable(&trial, "GOCACHE") == NULL);
+    resolved_free(&trial.resolved);
+    trial_set(&trial, KEY_CACHES, "off");
+    need(trial_resolve(&trial) == 0);
+    check(!resolved_under_writable(&trial.resolved, trial_path("home/.npm")));
+    check(variable(&trial, "GOCACHE") == NULL);
+    trial_end(&trial);
+}
+
+/* --- protected names ----------------------------------------------------------------------------------- */
+
+TEST(protected_names_are_those_in_a_writable_grant)
+{
+    struct trial trial = start_hiding();
+
+    trial_directory("ws");
+    trial_directory("ws/.vscode");
+    trial_file("ws/.vscode/tasks.json", 0644);
+    trial_file("ws/.envrc", 0644);
+    trial_file("home/.bashrc", 0644);
+    trial_file("ws/own", 0644);
+    trial_set(&trial, KEY_MODE, "workspace-write");
+    trial_set(&trial, KEY_WORKSPACE, trial_path("ws"));
+    trial_add(&trial, LIST_PROTECT, trial_path("ws/own"));
+    trial_add(&trial, LIST_UNPROTECT, trial_path("ws/.envrc"));
+    need(trial_resolve(&trial) == 0);
+    check(strings_have(&trial.resolved.protected_paths, trial_path("ws/.vscode/tasks.json")));
+    check(strings_have(&trial.resolved.protected_paths, trial_path("ws/own")));
+    check(!strings_have(&trial.resolved.protected_paths, trial_path("ws/.envrc")));
+    check(!strings_have(&trial.resolved.protected_paths, trial_path("home/.bashrc")));
+    check(trial.resolved.named[SURFACE_FS_PROTECTED]);
+    trial_end(&trial);
+}
