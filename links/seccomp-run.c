@@ -19,6 +19,7 @@
 
 #include <sys/syscall.h>
 
+#include "seccomp_filter.h"
 #include "seccomp_rules.h"
 #include "seccomp_sets.h"
 

@@ -121,7 +121,7 @@ struct seccomp_rule {
     struct seccomp_test test[SECCOMP_TESTS_MAX]; /* all must hold; none: always */
 };
 
-enum { SET_LANDLOCK = 1 << 0, SET_EVERY = ~0, SET_NONE = 0 };
+enum { SET_LANDLOCK = 1 << 0, SET_EVERY = 0x7fffffff, SET_NONE = 0 };
 
 struct seccomp_set_name {
     const char *name;
@@ -166,6 +166,9 @@ static const struct seccomp_rule seccomp_rules[] = {
 
     /* -- network */
     RULE("unix-socket", UNIX_PATH, LANDLOCK, EPERM, "socket", IS(0, FAMILY_UNIX))
+    /* A datagram socket of a pair is not bound to its other end: it can be connected, or sent on, to any name. */
+    RULE("unix-pair", UNIX_PATH, LANDLOCK, EPERM,
+         "socketpair", IS(0, FAMILY_UNIX), OTHER(1, SOCKET_TYPE, 1), OTHER(1, SOCKET_TYPE, 5))
     RULE("netlink-socket", NET_NETLINK, LANDLOCK, EPERM, "socket socketpair", IS(0, FAMILY_NETLINK))
     RULE("other-family", NET_OTHER, LANDLOCK, EPERM,
          "socket socketpair", NOT(0, FAMILY_UNIX), NOT(0, 2), NOT(0, 10), NOT(0, FAMILY_NETLINK))
