@@ -30,8 +30,8 @@ result() {
     else
         failed=$((failed + 1))
         echo "not ok $count - $2"
-        [ ! -s "$dir/err" ] || sed 's/^/# stderr: /' "$dir/err"
-        [ ! -s "$dir/why" ] || sed 's/^/# /' "$dir/why"
+        [ ! -s "$dir/err" ] || sed 's/^/# stderr: /' "$dir/err" | cut -c1-400
+        [ ! -s "$dir/why" ] || tail -n 5 "$dir/why" | cut -c1-300 | sed 's/^/# /'
     fi
     : >"$dir/why"
 }

@@ -1,0 +1,138 @@
+#!/bin/bash
+# errors.sh - what can go wrong outside of confine: one line each, its own reason, nothing run.
+. "$(dirname "$0")/tap.sh"
+ran=(touch "$dir/ran")
+
+# The witness itself: with nothing wrong the command runs, so that "it did not run" means something.
+mkdir "$dir/out.d"
+call "$confine" run $backend -w "$dir/w" --write "$dir/out.d" -- touch "$dir/out.d/ran"
+[ "$status" -eq 0 ] && [ -e "$dir/out.d/ran" ] && [ ! -s "$dir/err" ]
+result $? "with nothing wrong it runs and says nothing"
+
+# --- the kernel
+create_ruleset=444
+if cc -o "$dir/deny" "$here/deny.c" 2>"$dir/why"; then
+    for row in "38 no-landlock" "95 landlock-not-enabled" "1 landlock-filtered"; do
+        set -- $row
+        wrapper=("$dir/deny" $create_ruleset "$1")
+        refused "Landlock answers errno $1" 125 "$2" "" $backend -w . -- "${ran[@]}"
+        [ "$(field .error.code "$dir/report")" = SANDBOX_UNAVAILABLE ] && grep -q '(.*)$' "$dir/err"
+        result $? "Landlock answers errno $1: SANDBOX_UNAVAILABLE with a remedy"
+        refused "Landlock answers errno $1, backend auto" 125 "$2" "" -w . -- "${ran[@]}"
+        call "$dir/deny" $create_ruleset "$1" "$confine" exec $backend -w . -- "${ran[@]}"
+        [ "$status" -eq 125 ] && [ "$(wc -l <"$dir/err")" -eq 1 ] && [ ! -e "$dir/ran" ]
+        result $? "Landlock answers errno $1, exec"
+    done
+    wrapper=()
+else
+    skip "kernels without Landlock" "no C compiler"
+fi
+
+# --- the launcher
+mkdir -p "$dir/alone/bin"
+cp "$confine" "$dir/alone/bin/confine"
+real=$confine confine=$dir/alone/bin/confine
+refused "launcher missing" 125 missing-launcher "confine-launch" $backend -w . -- "${ran[@]}"
+mkdir -p "$dir/w/stage/bin" "$dir/w/stage/libexec"
+cp "$real" "$dir/w/stage/bin/confine"
+cp -R "$CONFINE_STAGE/libexec/confine" "$dir/w/stage/libexec/"
+confine=$dir/w/stage/bin/confine
+refused "launcher in the workspace" 125 launcher-writable "" $backend -w . -- "${ran[@]}"
+mkdir -p "$dir/open/bin" "$dir/open/libexec"
+cp "$real" "$dir/open/bin/confine"
+cp -R "$CONFINE_STAGE/libexec/confine" "$dir/open/libexec/"
+chmod 777 "$dir/open/libexec/confine"
+confine=$dir/open/bin/confine
+refused "launcher that anyone can write" 125 launcher-writable "" $backend -w . -- "${ran[@]}"
+confine=$real
+rm -rf "$dir/w/stage"
+
+# --- grants and policies
+refused "missing grant" 125 path-missing "$dir/nowhere" $backend -w . --write "$dir/nowhere" -- "${ran[@]}"
+refused "missing workspace" 125 path-missing "$dir/nowhere" $backend -w "$dir/nowhere" -- "${ran[@]}"
+refused "workspace too wide" 125 workspace-too-wide "" $backend -w / -- "${ran[@]}"
+refused "home as the workspace" 125 workspace-too-wide "" $backend -w "$HOME" -- "${ran[@]}"
+echo '{"policy": 1}' >"$dir/p.json"
+chmod 666 "$dir/p.json"
+refused "policy that others can write" 125 policy-unsafe "p.json" $backend --policy "$dir/p.json" -w . -- "${ran[@]}"
+chmod 000 "$dir/p.json"
+if [ "$(id -u)" -eq 0 ]; then
+    skip "unreadable policy" "root reads everything"
+else
+    refused "unreadable policy" 125 policy-unreadable "p.json" $backend --policy "$dir/p.json" -w . -- "${ran[@]}"
+fi
+chmod 644 "$dir/p.json"
+echo '{"policy": 1, "wirte": []}' >"$dir/p.json"
+refused "policy with an unknown key" 125 policy-invalid "p.json:1:" $backend --policy "$dir/p.json" -w . -- "${ran[@]}"
+refused "missing policy" 125 policy-missing "nowhere.json" $backend --policy "$dir/nowhere.json" -w . -- "${ran[@]}"
+echo '{"policy": 1, "write": ["/"]}' >"$dir/w/.confine.json"
+refused "workspace policy that widens" 125 not-narrowing "write" $backend -w . -- "${ran[@]}"
+rm "$dir/w/.confine.json"
+
+# --- the command
+refused "no such command" 127 command-not-found "nosuchcommand" $backend -w . -- nosuchcommand
+refused "no such path" 127 command-not-found "$dir/nosuch" $backend -w . -- "$dir/nosuch"
+echo data >"$dir/data"
+refused "not executable" 126 not-executable "$dir/data" $backend -w . -- "$dir/data"
+refused "a directory" 126 is-a-directory "$dir/w" $backend -w . -- "$dir/w"
+printf '\177ELF garbage' >"$dir/bad"
+chmod 755 "$dir/bad"
+refused "bad ELF" 126 bad-format "$dir/bad" $backend -w . -- "$dir/bad"
+printf '#!/no/such/interpreter\n' >"$dir/script"
+chmod 755 "$dir/script"
+refused "no such interpreter" 126 interpreter-missing "$dir/script" $backend -w . -- "$dir/script"
+# Each grant takes more room in the chain than on the command line, so that what fits here does not fit there.
+mkdir "$dir/many"
+cd "$dir/many" && mkdir $(seq 300)
+wrapper=("$here/longest")
+refused "arguments too long" 125 arguments-too-long "too long" $backend -w 1 $(seq -f --write=%g 300) -- touch 1/x
+wrapper=()
+[ ! -e 1/x ]
+result $? "arguments too long: it did not run"
+cd "$dir/w"
+
+# --- descriptors. The report's descriptor is the witness; stdin is /dev/null in call().
+closed() { "$confine" run --report fd:9 "$@" 9>"$dir/report"; }
+call closed $backend -w . -- "${ran[@]}"
+for fd in 0 1 2; do
+    rm -f "$dir/ran" "$dir/report"
+    status=0
+    case $fd in
+    0) closed $backend -w . -- "${ran[@]}" <&- >"$dir/out" 2>"$dir/err" || status=$? ;;
+    1) closed $backend -w . -- "${ran[@]}" </dev/null >&- 2>"$dir/err" || status=$? ;;
+    2) closed $backend -w . -- "${ran[@]}" </dev/null >"$dir/out" 2>&- || status=$?; echo "confine: descriptor 2" >"$dir/err" ;;
+    esac
+    [ "$status" -eq 125 ] && has_line "descriptor $fd" && [ ! -e "$dir/ran" ] && valid "$dir/report" &&
+        [ "$(field .error.reason "$dir/report")" = closed-descriptor ]
+    result $? "descriptor $fd is closed"
+done
+
+# --- users and homes
+if [ "$(id -u)" -eq 0 ]; then
+    wrapper=(setpriv --reuid 54321 --regid 54321 --clear-groups)
+    chmod 755 "$dir"
+    chmod 777 "$dir/w"
+    refused "no entry in the password database, a policy by name" 125 no-home "" $backend --policy ci -- true
+    wrapper=()
+else
+    skip "no entry in the password database" "only root can become such a user"
+fi
+before=$(cd "$HOME" && find .)
+chmod 500 "$HOME"
+call "$confine" run $backend -w . -- sh -c 'echo x >made && [ -w "$TMPDIR" ]'
+[ "$status" -eq 0 ] && [ -s made ] && [ "$(cd "$HOME" && find .)" = "$before" ]
+result $? "a read-only home stops nothing and stays as it is"
+chmod 700 "$HOME"
+
+# --- set-id
+if [ "$(id -u)" -eq 0 ]; then
+    mkdir "$dir/setid"
+    cp "$confine" "$dir/setid/confine"
+    chmod 4755 "$dir/setid/confine"
+    call setpriv --reuid 65534 --regid 65534 --clear-groups "$dir/setid/confine" --version
+    [ "$status" -eq 125 ] && has_line "set-id" && [ ! -s "$dir/out" ]
+    result $? "confine as a set-id program refuses everything"
+else
+    skip "confine as a set-id program" "only root can make one of another user"
+fi
+finish
