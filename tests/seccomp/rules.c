@@ -80,6 +80,8 @@ static const struct row rows[] = {
     OPEN_PASS("socket", "AF_UNIX when opened", "unix.path", 1, 1),
     OPEN_HIT("other-family", "socket", "AF_ALG with unix.path open", "unix.path", 38, 5),
     HIT("netlink-socket", "socket", "route", 16, 3, 0),
+    HIT("unix-pair", "socketpair", "DGRAM", 1, 2), HIT("unix-pair", "socketpair", "RAW", 1, 3),
+    PASS("socketpair", "AF_UNIX SEQPACKET", 1, 5),
     HIT("netlink-socket", "socketpair", "route", 16, 3, 0),
     OPEN_PASS("socket", "AF_NETLINK when opened", "net.netlink", 16, 3, 0),
     HIT("other-family", "socket", "AF_PACKET", 17, 3), HIT("other-family", "socket", "AF_VSOCK", 40, 1),

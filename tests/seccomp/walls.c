@@ -13,6 +13,7 @@
 #include <sys/personality.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 
 extern char **environ;
 
@@ -214,6 +215,73 @@ TEST_EACH(stands, struct wall, walls)
              row->with ? row->with : "");
     if (row->group)
         check_int(ask(true, NULL, opened, row->act), 0);
+}
+
+/* Reaches a named socket outside through one end of a pair of TYPE. */
+static int reach_by_pair(int type)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    int pair[2];
+
+    memcpy(name.sun_path, path, strlen(path) + 1);
+    if (socketpair(AF_UNIX, type, 0, pair) != 0)
+        return errno;
+    if (type == SOCK_DGRAM)
+        return answer(sendto(pair[0], "x", 1, 0, (void *)&name, sizeof(name)));
+    close(pair[1]);
+    return answer(connect(pair[0], (void *)&name, sizeof(name)));
+}
+
+static int act_reach_datagram(void)
+{
+    return reach_by_pair(SOCK_DGRAM);
+}
+
+static int act_reach_stream(void)
+{
+    return reach_by_pair(SOCK_STREAM);
+}
+
+static int act_reach_sequence(void)
+{
+    return reach_by_pair(SOCK_SEQPACKET);
+}
+
+static const struct pair {
+    const char *name;
+    int type;
+    int (*act)(void);
+} pairs[] = {
+    {"datagram", SOCK_DGRAM, act_reach_datagram},
+    {"stream", SOCK_STREAM, act_reach_stream},
+    {"sequence of packets", SOCK_SEQPACKET, act_reach_sequence},
+};
+
+/* A pair must not become a way to sockets outside: a connected end cannot be connected anew, but a datagram
+ * end can be sent on to any name. */
+TEST_EACH(a_pair_reaches_no_socket_outside, struct pair, pairs)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    int outside = socket(AF_UNIX, row->type | SOCK_NONBLOCK, 0), length;
+    char byte;
+
+    length = snprintf(name.sun_path, sizeof(name.sun_path), "%s", test_dir);
+    need(length > 0 && (size_t)length + sizeof("/s") <= sizeof(name.sun_path));
+    memcpy(name.sun_path + length, "/s", sizeof("/s"));
+    memcpy(path, name.sun_path, sizeof(name.sun_path));
+    need(outside >= 0 && bind(outside, (void *)&name, sizeof(name)) == 0);
+    if (row->type == SOCK_DGRAM) {
+        check_int(ask(false, NULL, NULL, row->act), 0);
+        check_int(read(outside, &byte, 1), 1);
+        check_int(ask(true, NULL, NULL, row->act), EPERM);
+        check_fails(read(outside, &byte, 1), EAGAIN);
+        check_int(ask(true, "unix-pair", NULL, row->act), 0);
+        check_int(read(outside, &byte, 1), 1);
+    } else {
+        need(listen(outside, 1) == 0);
+        check_int(ask(true, NULL, NULL, row->act), EISCONN);
+        check_fails(accept(outside, NULL, NULL), EAGAIN);
+    }
 }
 
 static void *run_thread(void *word)
