@@ -114,7 +114,7 @@ static const struct {
     [CLASS_ABSTRACT] = {"--abstract", 0, 0, LANDLOCK_SCOPED_ABSTRACT, 6, EPERM, try_abstract},
     [CLASS_TCP] = {"--tcp", 0, LANDLOCK_NET_BIND_TCP | LANDLOCK_NET_CONNECT_TCP, 0, 4, EACCES, try_tcp},
     [CLASS_UDP] = {"--udp", 0, LANDLOCK_NET_BIND_UDP | LANDLOCK_NET_CONNECT_SEND_UDP, 0, 10, EACCES, try_udp},
-    [CLASS_UNIX] = {"--unix", LANDLOCK_FS_RESOLVE_UNIX | LANDLOCK_FS_REFER, 0, 0, 9, EACCES, NULL},
+    [CLASS_UNIX] = {"--unix", LANDLOCK_FS_RESOLVE_UNIX, 0, 0, 9, EACCES, NULL},
 };
 
 /* Takes the options; with a RULESET only its sockets are granted. Return: the first word that is no option.
@@ -171,10 +171,23 @@ static char **parse_options(const struct chain *chain, struct scope *scope)
     return command;
 }
 
+/* Beside a layer with file rights *every* layer refuses renames and links across directories (EXDEV) unless it
+ * handles REFER and grants it: one that holds nothing but signals or ports too. Return: the ruleset. */
+static int allow_renames(const struct chain *chain, struct landlock_ruleset_attr *attr)
+{
+    int ruleset, root = domain_open(chain, "/");
+
+    attr->handled_access_fs |= LANDLOCK_FS_REFER;
+    ruleset = domain_ruleset(chain, attr);
+    domain_allow(chain, ruleset, root, LANDLOCK_FS_REFER, "/");
+    close(root);
+    return ruleset;
+}
+
 static int build_ruleset(const struct chain *chain, struct scope *scope)
 {
     struct landlock_ruleset_attr attr = {0};
-    int abi = domain_abi(chain), ruleset, root;
+    int abi = domain_abi(chain), ruleset;
 
     for (size_t i = 0; i < CLASSES; i++) {
         if (!scope->asked[i])
@@ -184,13 +197,9 @@ static int build_ruleset(const struct chain *chain, struct scope *scope)
         attr.handled_access_net |= classes[i].net;
         attr.scoped |= classes[i].scoped;
     }
-    ruleset = domain_ruleset(chain, &attr);
-    if (scope->asked[CLASS_UNIX]) { /* a file right: without REFER, renames across directories would fail */
-        root = domain_open(chain, "/");
-        domain_allow(chain, ruleset, root, LANDLOCK_FS_REFER, "/");
-        close(root);
+    ruleset = allow_renames(chain, &attr);
+    if (scope->asked[CLASS_UNIX])
         each_option(chain, scope, ruleset);
-    }
     return ruleset;
 }
 
@@ -233,7 +242,7 @@ static void act_after(const struct chain *chain, struct scope *scope)
 static void start_guard(const struct chain *chain, const struct scope *scope)
 {
     struct landlock_ruleset_attr attr = {.scoped = LANDLOCK_SCOPED_SIGNAL};
-    int ruleset = domain_ruleset(chain, &attr);
+    int ruleset = allow_renames(chain, &attr);
     pid_t guard = guard_start(chain, scope->guard, scope->channel);
     long error = kernel_call(SYS_kill, guard, 0, 0, 0, 0, 0);
 
