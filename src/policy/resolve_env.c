@@ -109,6 +109,36 @@ static int take_variable(struct resolving *resolving, const char *variable, bool
     return r;
 }
 
+/* The caller's HOME stays if it is the command's user's own, as for the caches. Return: 1 yes, 0 no, -ENOMEM.
+ */
+static int keeps_home(const struct resolving *resolving)
+{
+    _cleanup_opened_ struct opened home = {.fd = -1};
+    int r = resolving->env_home ? path_open(resolving->env_home, &home) : -ENOENT;
+
+    if (r == -ENOMEM)
+        return r;
+    return r == 0 && S_ISDIR(home.st.st_mode) && home.st.st_uid == resolving->resolved->uid;
+}
+
+/* HOME, for a command that runs as another user. */
+static int add_home(struct resolving *resolving, const struct account *account)
+{
+    struct strings *env = &resolving->resolved->env;
+    int keep;
+
+    if (env_value(env->items, "HOME") || is_listed(&resolving->policy->list[LIST_ENV_SET], "HOME", 4))
+        return 0; /* passed or set by name */
+    keep = keeps_home(resolving);
+    if (keep < 0)
+        return keep;
+    if (keep)
+        return strings_addf(env, "HOME=%s", resolving->env_home);
+    if (!account) /* a uid without an entry has none; `/` is what programs take then */
+        return strings_add(env, "HOME=/");
+    return strings_addf(env, "HOME=%.*s", (int)account->home_length, account->home);
+}
+
 /* HOME, USER, LOGNAME and SHELL of the user that the command runs as, unless they are set by name. */
 static int add_user(struct resolving *resolving)
 {
@@ -116,10 +146,8 @@ static int add_user(struct resolving *resolving)
     const struct entries *set = &resolving->policy->list[LIST_ENV_SET];
     struct account account;
     bool known = account_find(resolving, resolving->resolved->uid, &account);
-    int r = 0;
+    int r = add_home(resolving, known ? &account : NULL);
 
-    if (!is_listed(set, "HOME", 4)) /* a uid without an entry has none; `/` is what programs take then */
-        r = strings_addf(env, "HOME=%.*s", known ? (int)account.home_length : 1, known ? account.home : "/");
     if (r == 0 && known && !is_listed(set, "USER", 4))
         r = strings_addf(env, "USER=%.*s", (int)account.name_length, account.name);
     if (r == 0 && known && !is_listed(set, "LOGNAME", 7))
