@@ -1,0 +1,32 @@
+/*
+ * policy_explain.h - what is asked, by whom, and what that means for a path. Pure: nothing is opened or
+ * looked up.
+ */
+#ifndef CONFINE_POLICY_POLICY_EXPLAIN_H
+#define CONFINE_POLICY_POLICY_EXPLAIN_H
+
+#include "policy/policy.h"
+#include "policy/resolve.h"
+
+/* explain_policy() - the effective policy for a person: every value and entry with its origin, locks, files
+ * in force, and the contents of the sets that it uses. Values of variables that look like secrets are left
+ * out. */
+void explain_policy(const struct policy *policy, struct text *text);
+
+/*
+ * explain_policy_json() - the same as one JSON object, with all sets.
+ * @resolved: adds what the paths became; NULL: left out
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int explain_policy_json(const struct policy *policy, const struct resolved *resolved, struct text *text);
+
+/* explain_path() - what is allowed on @canonical and which rule says so: one line, two when something that
+ * was asked is not held. */
+void explain_path(const struct resolved *resolved, const char *canonical, struct text *text);
+
+/* explain_paths_json() - the same for each of the NULL-terminated @canonical, as one JSON array. Return: 0 or
+ * -ENOMEM. */
+int explain_paths_json(const struct resolved *resolved, const char *const *canonical, struct text *text);
+
+#endif
