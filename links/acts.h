@@ -113,6 +113,18 @@ static inline int act_socket(const struct act_world *world, const struct channel
     return act_opened(socket((int)check->a, (int)check->b | SOCK_CLOEXEC, 0));
 }
 
+static inline int act_socketpair(const struct act_world *world, const struct channel_check *check)
+{
+    int pair[2];
+
+    (void)world;
+    if (socketpair((int)check->a, (int)check->b | SOCK_CLOEXEC, 0, pair) != 0)
+        return errno;
+    close(pair[0]);
+    close(pair[1]);
+    return 0;
+}
+
 static inline struct sockaddr_in act_loopback(int port)
 {
     return (struct sockaddr_in){.sin_family = AF_INET,
@@ -284,6 +296,7 @@ static const act_function act_table[ACT_COUNT] = {
     [ACT_TMPFILE] = act_tmpfile,
     [ACT_TRUNCATE] = act_truncate,
     [ACT_SOCKET] = act_socket,
+    [ACT_SOCKETPAIR] = act_socketpair,
     [ACT_BIND] = act_bind,
     [ACT_SEND_UDP] = act_send_udp,
     [ACT_CONNECT_ABSTRACT] = act_connect_abstract,

@@ -51,6 +51,7 @@ enum act {
     ACT_TMPFILE,          /* an unnamed file below directory fd, for writing */
     ACT_TRUNCATE,         /* truncate object fd to a bytes */
     ACT_SOCKET,           /* socket(a, b, 0), closed at once */
+    ACT_SOCKETPAIR,       /* socketpair(a, b, 0), closed at once */
     ACT_BIND,             /* bind the INET socket fd to 127.0.0.1, any port */
     ACT_SEND_UDP,         /* send the nonce on the UDP socket fd to 127.0.0.1 port a */
     ACT_CONNECT_ABSTRACT, /* connect the UNIX socket fd to the abstract name `name` */

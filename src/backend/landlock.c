@@ -365,9 +365,16 @@ static void claim_ipc(struct builder *b)
         hold(b, STATE_ENFORCED, NULL,
              CHECK(UNIX_PATH, SECCOMP, SOCKET, NONE, .a = AF_UNIX, .b = SOCK_STREAM, .refused = {EPERM},
                    .self_contained = true));
+        /* Datagram sockets of a pair reach every name as well. */
+        hold(b, STATE_ENFORCED, NULL,
+             CHECK(UNIX_PATH, SECCOMP, SOCKETPAIR, NONE, .a = AF_UNIX, .b = SOCK_DGRAM, .refused = {EPERM},
+                   .self_contained = true));
         hold(b, STATE_ENFORCED, NULL,
              CHECK(UNIX_ABSTRACT, SECCOMP, SOCKET, NONE, .a = AF_UNIX, .b = SOCK_DGRAM, .refused = {EPERM},
                    .self_contained = true));
+        hold(b, STATE_ENFORCED, NULL,
+             CHECK(UNIX_ABSTRACT, SECCOMP, SOCKETPAIR, NONE, .a = AF_UNIX, .b = SOCK_DGRAM,
+                   .refused = {EPERM}, .self_contained = true));
     } else if (abi < ABI_UNIX) {
         plan_reason(b->plan, SURFACE_UNIX_PATH, "unix-sockets-opened");
         plan_reason(b->plan, SURFACE_UNIX_ABSTRACT, "no-scopes");
