@@ -11,36 +11,38 @@
  */
 #include "policy/resolve_internal.h"
 
-#include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <unistd.h>
 
 #define EDGES_MAX       6
 #define EDGES_OF_GRANTS 4 /* the rest is left for the home and the system */
 
+/* Looks for a name in a directory that leads to no writable grant. */
+struct search {
+    const struct resolved *resolved;
+    const char *directory;
+    char *found;
+};
+
+static int try_name(const char *name, void *data)
+{
+    struct search *search = data;
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof(path), "%s/%s", search->directory[1] ? search->directory : "", name);
+
+    if (length < 0 || (size_t)length >= sizeof(path) || resolved_under_writable(search->resolved, path))
+        return 0;
+    search->found = strdup(name);
+    return 1;
+}
+
 /* Some name in the directory FD that leads to no writable grant; NULL if it has none or cannot be listed. */
 static char *find_entry(const struct resolved *resolved, int fd, const char *directory)
 {
-    int list = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = list < 0 ? NULL : fdopendir(list);
-    char *found = NULL;
+    struct search search = {.resolved = resolved, .directory = directory};
 
-    if (!dir) {
-        fd_close(list);
-        return NULL;
-    }
-    for (struct dirent *entry; !found && (entry = readdir(dir));) {
-        _cleanup_free_ char *path = NULL;
-
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        if (asprintf(&path, "%s/%s", directory[1] ? directory : "", entry->d_name) < 0)
-            break;
-        if (!resolved_under_writable(resolved, path))
-            found = strdup(entry->d_name);
-    }
-    closedir(dir);
-    return found;
+    return directory_names(fd, try_name, &search) == 1 ? search.found : NULL;
 }
 
 /* @name NULL: some entry. What does not exist or is doubled is left out. */
@@ -140,6 +142,16 @@ static bool writes_below_home(const struct resolving *resolving)
     return false;
 }
 
+/* A cheap look before a name is made and opened: sets name far more than there is. */
+static bool may_be_there(const struct resolving *resolving, const char *item, bool below_home)
+{
+    int workspace = resolving->resolved->workspace_fd;
+
+    if (item[0] == '~')
+        return below_home;
+    return strncmp(item, "./", 2) != 0 || (workspace >= 0 && faccessat(workspace, item + 2, F_OK, 0) == 0);
+}
+
 /* The existing objects that one list names, by canonical name; of sets only what lies in a writable grant. */
 static int collect(struct resolving *resolving, enum list list, struct strings *paths)
 {
@@ -157,7 +169,7 @@ static int collect(struct resolving *resolving, enum list list, struct strings *
         if (!entry_in_force(entries, i))
             continue;
         for (const struct set_item *item = set ? set->items : NULL; item && item->value && r == 0; item++)
-            if (below_home || item->value[0] != '~')
+            if (may_be_there(resolving, item->value, below_home))
                 r = resolving_expand(resolving, item->value, &names);
         for (size_t j = 0; j < names.count && r == 0; j++) {
             _cleanup_opened_ struct opened one = {.fd = -1};

@@ -13,7 +13,6 @@
  */
 #include "policy/resolve_internal.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -59,22 +58,21 @@ static bool may(const struct hiding *hiding, const struct stat *st, mode_t bits)
     return uid == 0 || st->st_uid == uid || (st->st_mode & (bits | bits << 3));
 }
 
+static int count_name(const char *name, void *data)
+{
+    size_t *count = data;
+
+    (void)name;
+    return ++*count > SIBLINGS_MAX ? 1 : 0;
+}
+
 static size_t count_siblings(const struct hiding *hiding, const struct above *above)
 {
-    int fd = openat(above->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     size_t count = 0;
 
-    if (!dir) {
-        fd_close(fd);
-        return SIZE_MAX;
-    }
-    while (count <= SIBLINGS_MAX + 2 && readdir(dir))
-        count++;
-    closedir(dir);
     if (is_other_user(hiding) && !may(hiding, &above->st, S_IROTH))
         return SIZE_MAX;
-    return count > 2 ? count - 2 : 0; /* `.` and `..` */
+    return directory_names(above->fd, count_name, &count) < 0 ? SIZE_MAX : count;
 }
 
 /* The directory PATH, opened and counted once. Return: its index, or a negative errno with the error set. */
@@ -202,28 +200,25 @@ static int compare_names(const void *left, const void *right)
     return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
+static int take_name(const char *name, void *data)
+{
+    struct strings *names = data;
+
+    return names->count >= HOME_ENTRIES_MAX ? 1 : strings_add(names, name);
+}
+
 /* Lists HOME into @listing. One that cannot be listed, or is very large, stays incomplete. */
 static int list_home(struct listing *listing, const char *home)
 {
-    int fd = open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_fd_ int fd = open(home, O_PATH | O_DIRECTORY | O_CLOEXEC);
     bool missing = fd < 0 && (errno == ENOENT || errno == ENOTDIR);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    struct dirent *entry = NULL;
-    int r = 0;
+    int r = fd < 0 ? 1 : directory_names(fd, take_name, &listing->names);
 
     listing->home = strdup(home);
-    listing->complete = missing;
-    if (dir) {
-        while (r == 0 && listing->names.count < HOME_ENTRIES_MAX && (entry = readdir(dir)))
-            r = strings_add(&listing->names, entry->d_name);
-        listing->complete = r == 0 && !entry;
-        closedir(dir);
-    } else {
-        fd_close(fd);
-    }
+    listing->complete = missing || r == 0;
     if (listing->names.count > 1)
         qsort(listing->names.items, listing->names.count, sizeof(char *), compare_names);
-    return r == 0 && listing->home ? 0 : -ENOMEM;
+    return r == -ENOMEM || !listing->home ? -ENOMEM : 0;
 }
 
 static int list_homes(struct hiding *hiding)
@@ -232,7 +227,8 @@ static int list_homes(struct hiding *hiding)
     int r = resolving_expand(hiding->resolving, "~", &homes);
 
     for (size_t i = 0; i < homes.count && i < ARRAY_SIZE(hiding->homes) && r == 0; i++)
-        r = list_home(&hiding->homes[hiding->home_count++], homes.items[i]);
+        if (list_home(&hiding->homes[hiding->home_count++], homes.items[i]) < 0)
+            r = error_no_memory(hiding->resolving->error);
     strings_free(&homes);
     return r;
 }

@@ -128,6 +128,16 @@ int resolving_check_links(struct resolving *resolving);
 struct asked asked_entry(const struct entry *entry, enum list list);
 struct asked asked_key(const struct policy *policy, enum key key, const char *value);
 
+/* --- resolve_names.c --- */
+
+/*
+ * directory_names() - list the directory @at, which may be O_PATH.
+ * @visit: called for each name but `.` and `..`; anything but 0 ends the listing
+ *
+ * Return: what the last visit answered, or -errno.
+ */
+int directory_names(int at, int (*visit)(const char *name, void *data), void *data);
+
 /* --- resolve_user.c --- */
 int resolving_start(struct resolving *resolving);
 void resolving_end(struct resolving *resolving);
