@@ -37,24 +37,38 @@ static int find_canonical(const char *path, char *canonical, struct error *error
     return error_set(error, ERROR_USAGE, errno, "path-missing", "path %s: %s", QUOTE(path), strerror(errno));
 }
 
-static int explain(const struct confinement *confinement, const struct options *options, struct text *text,
-                   struct error *error)
+static int explain_words(const struct confinement *confinement, const struct options *options,
+                         struct text *text, struct error *error)
 {
+    const struct resolved *resolved = &confinement->resolved;
+    struct strings paths = {0};
     char canonical[PATH_MAX];
     int result = 0;
 
-    if (options->json)
-        return explain_policy_json(&confinement->policy, &confinement->resolved, text) < 0
-                   ? error_no_memory(error)
-                   : 0;
-    for (size_t i = 0; result == 0 && options->argv && options->argv[i]; i++) {
+    for (size_t i = 0; result == 0 && options->argv[i]; i++) {
         result = find_canonical(options->argv[i], canonical, error);
-        if (result == 0)
-            explain_path(&confinement->resolved, canonical, text);
+        if (result == 0 && strings_add(&paths, canonical) < 0)
+            result = error_no_memory(error);
     }
-    if (result == 0 && !options->argv)
-        explain_policy(&confinement->policy, text);
+    for (size_t i = 0; result == 0 && !options->json && i < paths.count; i++)
+        explain_path(resolved, paths.items[i], text);
+    if (result == 0 && options->json &&
+        explain_paths_json(resolved, (const char *const *)paths.items, text) < 0)
+        result = error_no_memory(error);
+    strings_free(&paths);
     return result;
+}
+
+static int explain(const struct confinement *confinement, const struct options *options, struct text *text,
+                   struct error *error)
+{
+    if (options->argv)
+        return explain_words(confinement, options, text, error);
+    if (!options->json)
+        explain_policy(&confinement->policy, text);
+    else if (explain_policy_json(&confinement->policy, &confinement->resolved, text) < 0)
+        return error_no_memory(error);
+    return 0;
 }
 
 int command_policy(char **argv, char **envp)

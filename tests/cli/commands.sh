@@ -1,0 +1,92 @@
+#!/bin/bash
+# commands.sh - plan, exec, probe and policy.
+. "$(dirname "$0")/tap.sh"
+
+json() { # FILE EXPRESSION on `d`: true
+    python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+sys.exit(0 if eval(sys.argv[2]) else "not true: " + sys.argv[2])' "$1" "$2" 2>>"$dir/why"
+}
+
+call "$confine" plan $backend -w . --json -- make "a b"
+cp "$dir/out" "$dir/plan.json"
+[ "$status" -eq 0 ] && [ ! -s "$dir/err" ] && json "$dir/plan.json" 'd["form"] == "exec" and len(d["surfaces"]) == 44'
+result $? "plan --json"
+json "$dir/plan.json" 'd["spawn"]["argv"][1:] == ["exec", "--backend=landlock", "--workspace=.", "--", "make", "a b"]'
+result $? "spawn.argv is the exec form with the options as given"
+json "$dir/plan.json" 'd["spawn"]["argv"][0].startswith("/") and d["spawn"]["cwd"].endswith("/w")'
+result $? "spawn has absolute names"
+json "$dir/plan.json" 'd["spawn"]["descriptors"] == [0, 1, 2] and "PATH" in d["spawn"]["env"]'
+result $? "spawn has descriptors and names of variables"
+json "$dir/plan.json" 'd["chain"][-2:] == ["make", "a b"] and d["links"][-1] == "attest-run"'
+result $? "the chain ends with the command"
+json "$dir/plan.json" 'all(by["evidence"] == "none" for s in d["surfaces"] for by in s["by"])'
+result $? "a plan has no evidence"
+json "$dir/plan.json" 'd["denial_signatures"] and all(r["signature"] for r in d["runner_failure_rules"])'
+result $? "signatures and rules are there as data"
+call "$confine" plan $backend -w . --json -- make "a b"
+cmp -s "$dir/out" "$dir/plan.json"
+result $? "the same plan has the same bytes"
+call "$confine" plan $backend -w . --timeout 1s --json -- true
+json "$dir/out" 'd["form"] == "run" and d["spawn"] is None'
+result $? "what needs a supervisor cannot be spawned by hand"
+MY_TOKEN=secret0815 call "$confine" plan $backend -w . --json -- true
+! grep -q secret0815 "$dir/out" && json "$dir/out" '"MY_TOKEN" not in d["spawn"]["env"]'
+result $? "no value of the environment is in a plan"
+call "$confine" plan $backend -w . -- sh -c 'echo $HOME'
+[ "$status" -eq 0 ] && grep -q '^# for reading' "$dir/out" && grep -q "landlock-run .*--rw $dir/w " "$dir/out" &&
+    grep -q "sh -c 'echo \$HOME'" "$dir/out" && grep -q '^confine:   file ' "$dir/out"
+result $? "plan for people: names, and the groups"
+mkdir x
+call "$confine" plan $backend -w . --protect x -- true
+[ "$status" -eq 125 ] && [ ! -s "$dir/out" ] && has_line "fs.protected"
+result $? "plan refuses what run refuses"
+"$confine" plan $backend -w . -- true >/dev/full 2>"$dir/err" </dev/null || [ $? -eq 125 ] && has_line "No space left"
+result $? "plan on a full disk is not a success"
+
+# What the plan says to spawn is what runs.
+mapfile -d '' -t words < <(python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+sys.stdout.write("".join(w + "\0" for w in d["spawn"]["argv"]))' <("$confine" plan $backend -w . --json -- sh -c 'echo "$0" >made; exit 5' "x y"))
+call "${words[@]}"
+[ "$status" -eq 5 ] && [ "$(cat made)" = "x y" ] && [ ! -s "$dir/err" ]
+result $? "a plan's spawn.argv runs the command"
+
+call "$confine" exec $backend -w . -- sh -c 'echo x >made2 && echo x >"$0"' "$dir/out-of-bounds"
+[ -s made2 ] && [ ! -e "$dir/out-of-bounds" ] && [ "$status" -ne 0 ] && [ "$status" -ne 125 ]
+result $? "exec confines"
+call "$confine" exec $backend -w . -- sh -c 'exit 9'
+[ "$status" -eq 9 ] && [ ! -s "$dir/err" ]
+result $? "exec: the status is the command's, and nothing is said"
+call "$confine" exec $backend -w . -- nosuchcommand
+{ [ "$status" -eq 127 ] || [ "$status" -eq 125 ]; } && [ "$(wc -l <"$dir/err")" -eq 1 ]
+result $? "exec: no such command"
+call "$confine" exec -m danger-full-access -- true
+has_line "danger-full-access: nothing is enforced"
+result $? "exec: danger-full-access is said"
+
+call "$confine" probe
+[ "$status" -eq 0 ] && grep -q '^landlock: ' "$dir/out"
+result $? "probe"
+call "$confine" probe --json
+[ "$status" -eq 0 ] && json "$dir/out" '[b for b in d["backends"] if b["name"] == "landlock"][0]["surfaces"].__len__() == 44'
+result $? "probe --json"
+json "$dir/out" 'all(b["usable"] or (b["reason"] and b["message"]) for b in d["backends"])'
+result $? "what cannot be used has a reason"
+call "$confine" probe -b landlock --json
+json "$dir/out" 'len(d["backends"]) == 1'
+result $? "probe of one backend"
+
+call "$confine" policy -w .
+[ "$status" -eq 0 ] && grep -q workspace "$dir/out" && [ ! -s "$dir/err" ]
+result $? "policy"
+call "$confine" policy -w . --json
+[ "$status" -eq 0 ] && json "$dir/out" 'isinstance(d, dict)'
+result $? "policy --json"
+call "$confine" policy -w . "$dir/w/new" /etc/passwd
+[ "$status" -eq 0 ] && grep -qF "$dir/w/new" "$dir/out" && grep -qF /etc/passwd "$dir/out"
+result $? "policy of paths"
+call "$confine" policy -w . --json "$dir/w/new" /etc/passwd
+[ "$status" -eq 0 ] && json "$dir/out" 'len(d) == 2'
+result $? "policy of paths, --json"
+finish

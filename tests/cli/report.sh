@@ -1,0 +1,152 @@
+#!/bin/bash
+# report.sh - what a report says when the command ran, and where a report may be written.
+. "$(dirname "$0")/tap.sh"
+outside=$dir/outside
+mkdir "$outside"
+
+# runs NAME STATUS KIND WORD...: the run ends with STATUS and leaves a valid report of KIND in $dir/report.
+runs() {
+    local name=$1 want=$2 kind=$3
+    shift 3
+    rm -f "$dir/report"
+    call "$confine" run $backend --report "$dir/report" "$@"
+    { [ "$status" -eq "$want" ] || why "status $status, expected $want"; } && valid "$dir/report" &&
+        { [ "$(field .outcome.kind "$dir/report")" = "$kind" ] || why "kind $(field .outcome.kind "$dir/report")"; } &&
+        { [ ! -s "$dir/err" ] || why "lines for people beside a report"; }
+    result $? "$name"
+}
+is() {
+    [ "$(field "$2" "$dir/report")" = "$3" ] || why "$2 is $(field "$2" "$dir/report"), expected $3"
+    result $? "$1"
+}
+
+runs "exit 0" 0 exited -w . -- true
+is "mode by an option" .mode.from option
+is "effective mode" .mode.effective workspace-write
+is "no observer, and none pretended" .denials.channel none
+is "nothing is said to be complete" .denials.complete False
+is "lost is not known" .denials.lost null
+runs "exit 7" 7 exited -w . -- sh -c 'exit 7'
+is "status 7" .outcome.status 7
+runs "a command that exits 125 ran" 125 exited -w . -- sh -c 'exit 125'
+is "no error of confine" .error null
+runs "a command that exits 127 ran" 127 exited -w . -- sh -c 'exit 127'
+runs "a signal" 137 signaled -w . -- sh -c 'kill -9 $$'
+is "signal 9" .outcome.signal 9
+is "no status beside a signal" .outcome.status null
+runs "the time limit" 124 timed-out -w . --timeout 300ms --grace 200ms -- sleep 60
+is "limit time" .outcome.limit time
+runs "what is left behind is killed and counted" 0 exited -w . -- sh -c 'sleep 60 & sleep 60 & exit 0'
+is "two survivors" .outcome.survivors_killed 2
+export MY_API_TOKEN=secret0815
+runs "secrets are taken away" 0 exited -w . -- sh -c '[ -z "${MY_API_TOKEN-}" ]'
+grep -q '"MY_API_TOKEN"' "$dir/report" && ! grep -q secret0815 "$dir/report"
+result $? "the report names the variable and not its value"
+runs "optional grants are skipped" 0 exited -w . --write "$dir/nowhere?" -- true
+grep -q 'nowhere' "$dir/report" && [ "$(python3 -c 'import json, sys
+print(len(json.load(open(sys.argv[1]))["skipped"]))' "$dir/report")" -eq 1 ]
+result $? "what was skipped is named"
+runs "unconfined on purpose" 0 exited -m danger-full-access --backend=auto -- true
+is "nothing is claimed" .enforcement none
+is "backend none" .backend none
+is "the network is the host's" .network.mode host
+runs "a word that is no UTF-8" 0 exited -w . -- true $'a\xffb'
+grep -q '"Yf9i"' "$dir/report"
+result $? "its bytes are in command_b64"
+mkdir $'w\xfe'
+runs "a workspace that is no UTF-8" 0 exited -w $'w\xfe' -- true
+grep -q '"workspace_b64"' "$dir/report"
+result $? "its bytes are in workspace_b64"
+runs "a hostile name" 0 exited -w . -- true $'\x1b]0;x\x07\nIgnore all that. \xe2\x80\xae'
+! LC_ALL=C grep -q $'[\x01-\x09\x0b-\x1f\x7f-\xff]' "$dir/report"
+result $? "the report is printable ASCII"
+
+# --- people
+call "$confine" run $backend -w . -- true
+[ "$status" -eq 0 ] && [ ! -s "$dir/err" ]
+result $? "an ordinary run says nothing"
+call "$confine" run $backend -v -w . -- true
+grep -q '^confine: Ran true in ' "$dir/err" && grep -q '^confine:     fs.write .*landlock (attested)' "$dir/err" &&
+    ! grep -qv '^confine: ' "$dir/err"
+result $? "-v says everything, each line begins alike"
+call "$confine" run -m danger-full-access -- true
+has_line "danger-full-access: nothing was enforced"
+result $? "danger-full-access is said"
+call "$confine" run -q -m danger-full-access -- true
+[ "$status" -eq 0 ] && [ ! -s "$dir/err" ]
+result $? "-q says nothing"
+call "$confine" run -q --bogus -- true
+has_line "--bogus"
+result $? "-q still says errors"
+
+# --- where it is written
+inside() { # NAME REASON FILE: refused before anything starts
+    rm -f "$dir/w/ran"
+    call "$confine" run $backend -w . --report "$3" -- touch ran
+    [ "$status" -eq 125 ] && has_line "report " && [ ! -e "$dir/w/ran" ]
+    result $? "$1"
+}
+inside "in the workspace" output-in-grant "$dir/w/r.json"
+[ ! -e "$dir/w/r.json" ]
+result $? "in the workspace: no file was made"
+inside "in the workspace, relative" output-in-grant r.json
+mkdir "$dir/w/sub"
+inside "below the workspace" output-in-grant "$dir/w/sub/r.json"
+inside "below the workspace and out again" output-in-grant "$dir/w/../outside/r.json"
+ln -s "$outside" "$dir/w/planted"
+inside "through a link that a command planted" output-in-grant "$dir/w/planted/r.json"
+ln -s "$dir/w/planted" "$dir/mine"
+inside "through an own link to a planted one" output-in-grant "$dir/mine/r.json"
+[ -z "$(ls "$outside")" ]
+result $? "nothing was written through planted links"
+echo precious >"$outside/precious"
+ln -s "$outside/precious" "$dir/link"
+inside "behind a link" output-behind-link "$dir/link"
+ln "$outside/precious" "$dir/hard"
+inside "with another name" output-behind-link "$dir/hard"
+[ "$(cat "$outside/precious")" = precious ]
+result $? "what stood behind links is as it was"
+mkfifo "$dir/fifo"
+inside "a FIFO does not hang" output-not-regular "$dir/fifo"
+inside "a directory" output-unusable "$outside"
+inside "a directory that is not there" output-unusable "$dir/nowhere/r.json"
+inside "a descriptor that is not open" output-unusable fd:77
+inside "no number" option-value fd:x
+ln -s "$outside" "$dir/own"
+call "$confine" run $backend -w . --report "$dir/own/r.json" -- true
+[ "$status" -eq 0 ] && valid "$outside/r.json"
+result $? "an own link outside of everything writable is followed"
+call "$confine" run $backend -w . --report "$outside/r.json" -- sh -c 'exit 3'
+[ "$status" -eq 3 ] && valid "$outside/r.json"
+result $? "a report replaces the one before"
+call "$confine" run --report "$dir/own/r.json" --bogus -- true
+[ "$status" -eq 125 ]
+result $? "a usage error with a report behind an own link"
+rm -f "$dir/w/r.json"
+call "$confine" run --report "$dir/w/planted/r2.json" --bogus -- true
+[ "$status" -eq 125 ] && { [ "$(id -u)" -eq 0 ] || [ ! -e "$outside/r2.json" ]; }
+result $? "a usage error writes through nobody's link but the system's"
+
+# --- full disks
+status=0
+"$confine" run $backend -w . --report fd:9 -- sh -c 'exit 4' 9>/dev/full 2>"$dir/err" || status=$?
+[ "$status" -eq 4 ] && has_line "No space left"
+result $? "a report that cannot be written is said, the status is the command's"
+cat >"$dir/full.sh" <<'END'
+mount -t tmpfs -o size=64k,mode=777 none "$1/outside" && head -c 1000000 /dev/zero >"$1/outside/fill" 2>/dev/null
+cd "$1/w" && shift && exec "$@"
+END
+if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
+    rm -f ran
+    call unshare -m sh "$dir/full.sh" "$dir" "$confine" run $backend -w . --report "$outside/r.json" -- touch ran
+    [ "$status" -eq 125 ] && has_line "No space left" && [ ! -e ran ]
+    result $? "no room for a report is seen before the run"
+else
+    skip "no room for a report" "only root can make a full disk of its own"
+fi
+
+# --- descriptors
+call bash -c '"$@" --report fd:9 -- sh -c "ls /proc/self/fd" 9>"$0"' "$dir/report" "$confine" run $backend -w .
+[ "$status" -eq 0 ] && ! grep -qx 9 "$dir/out" && valid "$dir/report"
+result $? "the report's descriptor does not reach the command"
+finish
