@@ -1,7 +1,7 @@
 /*
  * hide-run.c - make file contents unreadable, where no mount can hide them.
  *
- *     hide-run --level DIR [--except NAME]... [--level DIR ...]... -- COMMAND [ARG]...
+ *     hide-run --level DIR [--except NAME]... [--level DIR ...]... [--show PATH]... -- COMMAND [ARG]...
  *
  * Landlock allows, it cannot deny below what is allowed. So a layer of its own
  * handles READ_FILE and grants it on every sibling of what is hidden, level by
@@ -10,7 +10,11 @@
  * comes later beside a hidden one is unreadable as well.
  *
  * Handling one file right takes renames and links across directories away
- * (EXDEV) unless REFER is handled and granted: it is, on `/`.
+ * (EXDEV) unless REFER is handled and granted: it is, on `/`. (Below ABI 2 the
+ * kernel has no such right and refuses these renames in any case.)
+ *
+ * --show PATH: an object that stays readable although it lies in an exception,
+ * such as the few device nodes of a /dev that is hidden as a whole.
  *
  * The entries are listed here and not where the run is planned: hundreds of
  * descriptors would have to cross the chain.
@@ -28,6 +32,7 @@
 
 #define LEVELS_MAX     64
 #define EXCEPTIONS_MAX 1024
+#define SHOWN_MAX      1024
 #define ENTRIES_MAX    4096 /* each costs 3 to 5 us; more than that is not a plan */
 
 #define SINCE_REFER 2
@@ -51,6 +56,8 @@ struct hide {
     size_t level_count;
     size_t exception_count;
     size_t entry_count;
+    size_t shown_count;
+    const char *shown[SHOWN_MAX];
     struct level level[LEVELS_MAX];
     struct exception exception[EXCEPTIONS_MAX];
 };
@@ -75,6 +82,10 @@ static char **parse_options(const struct chain *chain, struct hide *hide)
                 chain_fatal(chain, "--except", "usage: at most 1024 exceptions");
             hide->exception[hide->exception_count++].name = value;
             hide->level[hide->level_count - 1].count++;
+        } else if (chain_option(chain, &at, "--show", &value)) {
+            if (hide->shown_count == SHOWN_MAX)
+                chain_fatal(chain, "--show", "usage: at most 1024 paths");
+            hide->shown[hide->shown_count++] = value;
         } else {
             break;
         }
@@ -204,6 +215,14 @@ static void check_hidden(const struct chain *chain, const struct hide *hide)
     }
 }
 
+static void grant_path(const struct chain *chain, int ruleset, const char *path, uint64_t access)
+{
+    int fd = domain_open(chain, path);
+
+    domain_allow(chain, ruleset, fd, access, path);
+    close(fd);
+}
+
 /*
  * hide_run() - the link; see the head of this file.
  *
@@ -212,18 +231,20 @@ static void check_hidden(const struct chain *chain, const struct hide *hide)
 int hide_run(struct chain *chain)
 {
     static struct hide hide;
-    struct landlock_ruleset_attr attr = {.handled_access_fs = LANDLOCK_FS_READ_FILE | LANDLOCK_FS_REFER};
+    struct landlock_ruleset_attr attr = {.handled_access_fs = LANDLOCK_FS_READ_FILE};
     struct control control;
     char **command;
-    int ruleset, root;
+    int ruleset;
 
     chain_set_dumpable(chain, false);
     command = parse_options(chain, &hide);
-    domain_need(chain, domain_abi(chain), SINCE_REFER, "rename across directories (REFER)");
+    if (domain_abi(chain) >= SINCE_REFER)
+        attr.handled_access_fs |= LANDLOCK_FS_REFER;
     ruleset = domain_ruleset(chain, &attr);
-    root = domain_open(chain, "/");
-    domain_allow(chain, ruleset, root, LANDLOCK_FS_REFER, "/");
-    close(root);
+    if (attr.handled_access_fs & LANDLOCK_FS_REFER)
+        grant_path(chain, ruleset, "/", LANDLOCK_FS_REFER);
+    for (size_t i = 0; i < hide.shown_count; i++)
+        grant_path(chain, ruleset, hide.shown[i], LANDLOCK_FS_READ_FILE);
     open_levels(chain, &hide);
     for (size_t i = 0; i < hide.level_count; i++)
         grant_level(chain, &hide, &hide.level[i], ruleset);

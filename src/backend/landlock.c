@@ -21,10 +21,11 @@
 
 #define ABI_TRUNCATE 3
 #define ABI_TCP      4
-#define ABI_IOCTL    5
 #define ABI_SCOPES   6
 #define ABI_UNIX     9
 #define ABI_UDP      10
+
+#define ERRATUM_DISCONNECTED (1U << 2) /* bit of erratum 3 */
 
 #define HIDDEN_CHECKS 24 /* hidden paths tried in one run; every named one is among them */
 #define SECRET_CHECKS 8
@@ -126,6 +127,14 @@ static void chain_landlock(struct builder *b)
     add(b, "--");
 }
 
+/* /dev is hidden as a whole: what is granted in it is shown again. */
+static bool stays_readable(const struct resolved_path *path)
+{
+    bool granted = path->grant == GRANT_WRITE || path->grant == GRANT_DEVICE;
+
+    return path->grant == GRANT_SHOW || (granted && strncmp(path->path, "/dev/", 5) == 0);
+}
+
 static void chain_hide(struct builder *b)
 {
     if (b->resolved->level_count == 0)
@@ -140,6 +149,9 @@ static void chain_hide(struct builder *b)
             add(b, level->except.items[k]);
         }
     }
+    for (size_t i = 0; i < b->resolved->path_count; i++)
+        if (stays_readable(&b->resolved->paths[i]))
+            add_path(b, "--show", i);
     add(b, "--");
 }
 
@@ -276,8 +288,13 @@ static void claim_files(struct builder *b)
         hold(b, STATE_ENFORCED, NULL, CHECK(FS_TRUNCATE, LANDLOCK, TRUNCATE, FILE, .refused = {EACCES}));
     else
         hold(b, STATE_ENFORCED, NULL, CHECK(FS_TRUNCATE, SECCOMP, TRUNCATE, FILE, .refused = {EPERM}));
-    hold(b, abi >= ABI_IOCTL ? STATE_ENFORCED : STATE_PARTIAL, abi >= ABI_IOCTL ? NULL : "no-ioctl-right",
-         CHECK(FS_DEVICE, LANDLOCK, OPEN, DEVICE, .a = O_RDWR, .refused = {EACCES}, .self_contained = true));
+    /* Writing by landlock-run; reading, and so every ioctl, by the layer that hides /dev. */
+    hold(
+        b, STATE_ENFORCED, NULL,
+        CHECK(FS_DEVICE, LANDLOCK, OPEN, DEVICE, .a = O_WRONLY, .refused = {EACCES}, .self_contained = true));
+    hold(b, STATE_ENFORCED, NULL,
+         CHECK(FS_DEVICE, LANDLOCK_HIDE, OPEN, DEVICE, .a = O_RDONLY, .refused = {EACCES},
+               .self_contained = true));
     hold(b, STATE_ENFORCED, NULL,
          CHECK(FS_SPECIAL, LANDLOCK, OPEN, FIFO, .a = O_WRONLY, .refused = {EACCES}));
     if (resolved->policy->readable_listed)
@@ -289,6 +306,14 @@ static void claim_files(struct builder *b)
     plan_reason(b->plan, SURFACE_FS_PROTECTED, "no-mounts");
     plan_reason(b->plan, SURFACE_FS_ALIAS, "hard-links");
     plan_reason(b->plan, SURFACE_FS_WATCH, "readable-files");
+}
+
+static bool holds_any(const struct resolved *resolved)
+{
+    for (size_t i = 0; i < resolved->hidden_count; i++)
+        if (!resolved->hidden[i].held)
+            return true;
+    return false;
 }
 
 /* What is named is tried first, so that a bound on the number of checks never cuts it. */
@@ -313,7 +338,7 @@ static void claim_hidden(struct builder *b)
                  CHECK(FS_HIDDEN, LANDLOCK_HIDE, OPEN_AT, HIDDEN, .index = i, .a = O_RDONLY,
                        .refused = {EACCES}, .self_contained = true));
         }
-    if (resolved->level_count > 0 && !is_open(b, SURFACE_FS_HIDDEN) && tried == 0)
+    if (holds_any(resolved) && !is_open(b, SURFACE_FS_HIDDEN) && tried == 0)
         plan_raise(b->plan, SURFACE_FS_HIDDEN, STATE_PARTIAL, MECHANISM_LANDLOCK_HIDE, "names-visible");
     for (size_t i = 0; i < resolved->hidden_count; i++)
         if (resolved->hidden[i].held)
@@ -447,10 +472,19 @@ static void claim_inherited(struct builder *b)
             CHECK(TTY_READ, DETACH, TERMINAL, NONE, .refused = {ENXIO}, .self_contained = true);
 
         check.surface = terminal[i];
-        if (b->supervised || !b->host->terminal)
-            hold(b, STATE_ABSENT, NULL, check);
-        else
+        if (!b->supervised && b->host->terminal) {
             plan_reason(b->plan, terminal[i], "callers-terminal");
+            continue;
+        }
+        /* None is handed over, and none of those that exist can be opened by name. */
+        hold(b, STATE_ENFORCED, NULL, check);
+        check.mechanism = MECHANISM_LANDLOCK_HIDE;
+        check.act = ACT_OPEN;
+        check.canary = CANARY_TERMINAL;
+        check.a = O_RDONLY;
+        check.refused[0] = EACCES;
+        check.self_contained = false;
+        hold(b, STATE_ENFORCED, NULL, check);
     }
     if (!b->supervised && b->host->terminal)
         hold(b, STATE_PARTIAL, "filter-only",
@@ -542,6 +576,11 @@ static int plan_landlock(const struct resolved *resolved, const struct host *hos
     if (cuts_network(&b) && !is_open(&b, SURFACE_NET_TCP) && !b.failed)
         b.failed = strings_add(&plan->warnings,
                                "no-loopback: without a network namespace local servers do not work either");
+    if (!(host->landlock_errata & ERRATUM_DISCONNECTED) && !b.failed)
+        b.failed =
+            strings_add(&plan->warnings,
+                        "landlock-erratum-3: this kernel misjudges directories that are moved out of a bind "
+                        "mount while they are in use");
     if (b.failed == -ENOMEM)
         return error_no_memory(error);
     if (b.failed) {

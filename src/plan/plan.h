@@ -64,6 +64,7 @@ enum canary {
     CANARY_UDP,             /* UDP socket made outside, and a receiver */
     CANARY_PROCESS,         /* a process outside of the command's user */
     CANARY_DESCRIPTOR,      /* a descriptor that the chain inherits and must close */
+    CANARY_TERMINAL,        /* a terminal of the caller's, by its name */
     CANARY_SECRET,          /* env_secrets[index] */
     CANARY_COUNT
 };

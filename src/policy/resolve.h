@@ -23,6 +23,7 @@ enum grant {
     GRANT_WRITE,  /* everything */
     GRANT_DEVICE, /* everything on a device node */
     GRANT_SOCKET, /* connect to this pathname socket */
+    GRANT_SHOW,   /* stays readable although what it lies in is hidden */
 };
 
 /* An opened object. `fd` is O_PATH|O_CLOEXEC and owned by the resolved policy. */

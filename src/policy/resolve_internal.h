@@ -166,6 +166,9 @@ int resolve_caches(struct resolving *resolving);
 /* --- resolve_hide.c --- */
 int resolve_hidden(struct resolving *resolving);
 
+/* --- resolve_devices.c --- */
+int resolve_devices(struct resolving *resolving);
+
 /* --- resolve_edges.c --- */
 int resolve_edges(struct resolving *resolving);
 

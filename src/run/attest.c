@@ -168,6 +168,9 @@ static bool wire_canary(struct attestation *attestation, struct attempt *attempt
     case CANARY_DESCRIPTOR:
         wire->a = attestation->inherited;
         return attestation->inherited >= 0;
+    case CANARY_TERMINAL:
+        set_name(wire, attestation->terminal_name);
+        return attestation->terminal >= 0;
     case CANARY_SECRET:
         return wire_secret(attempt, resolved);
     case CANARY_COUNT:
@@ -243,6 +246,7 @@ int attest_begin(struct attestation *attestation, const struct plan *plan, const
     attestation->file = attestation->file_path = attestation->fifo = attestation->fifo_path = -1;
     attestation->listener = attestation->path_listener = attestation->socket_path = -1;
     attestation->udp_receiver = attestation->inherited = attestation->process_release = -1;
+    attestation->terminal = -1;
     attestation->unsupervised = !plan->supervised;
     attestation->switch_user = resolved->switch_user;
     attestation->uid = resolved->uid;
@@ -307,6 +311,7 @@ static void make_canaries(struct attestation *attestation, const struct resolved
     static void (*const plain_makers[CANARY_COUNT])(struct attestation *) = {
         [CANARY_SOCKET_ABSTRACT] = canary_abstract,
         [CANARY_UDP] = canary_udp,
+        [CANARY_TERMINAL] = canary_terminal,
     };
     unsigned made = missing;
 

@@ -41,10 +41,12 @@ struct attestation {
     int socket_path; /* O_PATH of the pathname socket */
     int udp_receiver;
     int udp_port;
+    int terminal;  /* master side of a pseudo-terminal; the name of the other is `terminal_name` */
     int inherited; /* a descriptor that the chain inherits and must close */
     int owned[24];
     size_t owned_count;
     char abstract[40];
+    char terminal_name[64];
     pid_t process;       /* a process outside of the command's user: this one, or a child of it */
     pid_t process_child; /* to be ended; 0: it is this process */
     int process_release;

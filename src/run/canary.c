@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -126,6 +127,22 @@ void canary_socket_path(struct attestation *attestation, const struct resolved *
     unlinkat(place, name, 0);
     if (listen(fd, 16) == 0)
         attestation->path_listener = fd;
+}
+
+/* A terminal like the caller's own: a pseudo-terminal that nobody uses. */
+void canary_terminal(struct attestation *attestation)
+{
+    int fd = own(attestation, open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC));
+    unsigned number;
+    int unlock = 0;
+
+    if (fd < 0 || ioctl(fd, TIOCSPTLCK, &unlock) != 0 || ioctl(fd, TIOCGPTN, &number) != 0)
+        return;
+    snprintf(attestation->terminal_name, sizeof(attestation->terminal_name), "/dev/pts/%u", number);
+    if (attestation->switch_user &&
+        chown(attestation->terminal_name, attestation->uid, attestation->gid) != 0)
+        return;
+    attestation->terminal = fd;
 }
 
 void canary_udp(struct attestation *attestation)

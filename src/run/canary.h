@@ -16,6 +16,7 @@ void canary_file(struct attestation *attestation, const struct resolved *resolve
 void canary_fifo(struct attestation *attestation, const struct resolved *resolved);
 void canary_abstract(struct attestation *attestation);
 void canary_socket_path(struct attestation *attestation, const struct resolved *resolved);
+void canary_terminal(struct attestation *attestation);
 void canary_udp(struct attestation *attestation);
 
 /* canary_process() - somebody of the command's user to signal, read and limit. */

@@ -38,8 +38,13 @@ static void ordinary(struct world *w, int abi)
     memset(w, 0, sizeof(*w));
     need(policy_init(&w->policy, &error) == 0);
     w->supervised = true;
-    w->host = (struct host){
-        .landlock_abi = abi, .seccomp = true, .proc = true, .uid = 1000, .gid = 1000, .yama = -1};
+    w->host = (struct host){.landlock_abi = abi,
+                            .landlock_errata = abi >= 6 ? 7 : 0,
+                            .seccomp = true,
+                            .proc = true,
+                            .uid = 1000,
+                            .gid = 1000,
+                            .yama = -1};
     w->resolved = (struct resolved){.policy = &w->policy,
                                     .mode = MODE_WORKSPACE_WRITE,
                                     .mode_from = (char *)(uintptr_t) "option",
