@@ -14,9 +14,11 @@ struct outcome {
     char out[512], err[1024];
 };
 
-/* A filter that answers one call with an errno; 0 is a kernel that lies. */
+#define ANY UINT32_MAX
+
+/* A filter that answers one call, with this first argument, with an errno; 0 is a kernel that lies. */
 struct liar {
-    uint32_t nr;
+    uint32_t nr, first;
     uint32_t answer;
 };
 
@@ -34,11 +36,15 @@ static int read_all(int fd, char *text, size_t size)
 static void load_liar(const struct liar *liar)
 {
     struct sock_filter code[] = {{FILTER_LOAD, 0, 0, FILTER_DATA_NR},
-                                 {FILTER_IF_EQUAL, 0, 1, liar->nr},
+                                 {FILTER_IF_EQUAL, 0, 3, liar->nr},
+                                 {FILTER_LOAD, 0, 0, FILTER_DATA_ARGS},
+                                 {FILTER_IF_EQUAL, 0, 1, liar->first},
                                  {FILTER_RETURN, 0, 0, SECCOMP_RET_ERRNO | liar->answer},
                                  {FILTER_RETURN, 0, 0, SECCOMP_RET_ALLOW}};
 
-    if (filter_load(code, 4) != 0)
+    if (liar->first == ANY)
+        code[3] = (struct sock_filter){FILTER_JUMP, 0, 0, 0};
+    if (filter_load(code, 6) != 0)
         _exit(126);
 }
 
@@ -141,15 +147,18 @@ static const struct lie {
     const char *name, *part;
     struct liar liar;
 } lies[] = {
-    {"seccomp answers 0", "not in force", {SYS_seccomp, 0}},
-    {"seccomp is refused", "seccomp: ", {SYS_seccomp, EPERM}},
-    {"seccomp does not exist", "seccomp: ", {SYS_seccomp, ENOSYS}},
-    {"seccomp has no memory", "seccomp: ", {SYS_seccomp, ENOMEM}},
-    {"seccomp is interrupted", "seccomp: ", {SYS_seccomp, EINTR}},
-    {"prctl answers 0", "not set", {SYS_prctl, 0}},
-    {"prctl is refused", "PR_SET_DUMPABLE", {SYS_prctl, EPERM}},
-    {"the unused call succeeds", "success", {SECCOMP_SENTINEL_NR, 0}},
-    {"the unused call answers the errno already", "already", {SECCOMP_SENTINEL_NR, 300}},
+    {"seccomp answers 0", "not in force", {SYS_seccomp, ANY, 0}},
+    {"seccomp is refused", "seccomp: ", {SYS_seccomp, ANY, EPERM}},
+    {"seccomp does not exist", "seccomp: ", {SYS_seccomp, ANY, ENOSYS}},
+    {"seccomp has no memory", "seccomp: ", {SYS_seccomp, ANY, ENOMEM}},
+    {"seccomp is interrupted", "seccomp: ", {SYS_seccomp, ANY, EINTR}},
+    {"prctl answers 0", "success but", {SYS_prctl, ANY, 0}},
+    {"prctl is refused", "PR_SET_DUMPABLE", {SYS_prctl, ANY, EPERM}},
+    {"no_new_privs is refused", "no_new_privs: ", {SYS_prctl, PR_SET_NO_NEW_PRIVS, EINVAL}},
+    {"no_new_privs reads as 0", "not set", {SYS_prctl, PR_GET_NO_NEW_PRIVS, 0}},
+    {"no_new_privs cannot be read", "no_new_privs: ", {SYS_prctl, PR_GET_NO_NEW_PRIVS, EFAULT}},
+    {"the unused call succeeds", "success", {SECCOMP_SENTINEL_NR, ANY, 0}},
+    {"the unused call answers the errno already", "already", {SECCOMP_SENTINEL_NR, ANY, 300}},
 };
 
 TEST_EACH(a_lying_kernel_ends_in_125, struct lie, lies)
@@ -164,7 +173,7 @@ TEST_EACH(a_lying_kernel_ends_in_125, struct lie, lies)
 TEST(an_older_container_in_front_is_no_hindrance)
 {
     static const char *const words[] = {"--set", "landlock", "--sentinel", "300", "--", RAN, NULL};
-    struct liar eperm = {SECCOMP_SENTINEL_NR, EPERM};
+    struct liar eperm = {SECCOMP_SENTINEL_NR, ANY, EPERM};
     struct outcome outcome;
 
     run(&outcome, &eperm, words);
