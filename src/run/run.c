@@ -126,6 +126,8 @@ static int prepare(struct run *run, int standard[3])
         r = tmp_make(&run->tmp, run->resolved, &run->report->error);
         if (r < 0)
             return r;
+        if (strings_add(&run->report->ephemeral, run->tmp.path) < 0)
+            return error_no_memory(&run->report->error);
     }
     r = channel_open(&run->channel, &run->their_channel);
     if (r == 0 && run->plan->guard)
