@@ -458,6 +458,18 @@ static void lower_unshown(struct plan *plan)
     }
 }
 
+/* Was it tried, and no mechanism of it attested? A claim that is partial for another reason as well is no
+ * better: what was named must be shown. */
+static bool tried_in_vain(const struct claim *claim, enum surface surface)
+{
+    if (claim->tried == 0 || surface_table[surface].shown == SHOWN_END)
+        return false;
+    for (size_t i = 0; i < claim->by_count; i++)
+        if (claim->by[i].evidence == EVIDENCE_ATTESTED)
+            return false;
+    return true;
+}
+
 static int refuse_unshown(const struct plan *plan, const struct resolved *resolved, struct error *error)
 {
     for (int s = 0; s < SURFACE_COUNT; s++) {
@@ -465,7 +477,9 @@ static int refuse_unshown(const struct plan *plan, const struct resolved *resolv
         bool needed = resolved->named[s] || resolved->required[s] ||
                       (resolved->require_full && plan_claims(resolved, (enum surface)s));
 
-        if (!needed || resolved->open[s] || !claim->reason || strcmp(claim->reason, "not-shown") != 0)
+        if (!needed || resolved->open[s])
+            continue;
+        if (!tried_in_vain(claim, (enum surface)s) && !(claim->reason && strcmp(claim->reason, "not-shown") == 0))
             continue;
         error_set(error, ERROR_SANDBOX_UNAVAILABLE, EPERM, "not-shown",
                   "%s was asked for, and nothing on this machine could show that it holds",

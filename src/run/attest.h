@@ -48,6 +48,7 @@ struct attestation {
     char abstract[40];
     char terminal_name[64];
     pid_t process;       /* a process outside of the command's user: this one, or a child of it */
+    bool process_apart;  /* it is a child: this process has another user, or capabilities */
     pid_t process_child; /* to be ended; 0: it is this process */
     int process_release;
 

@@ -158,10 +158,22 @@ void canary_udp(struct attestation *attestation)
     attestation->udp_port = ntohs(address.sin_port);
 }
 
-/* The child that is only there: it has the nonce at our address, the command's user, and ends with its pipe.
- */
+/* Whoever holds capabilities that the command has not cannot be traced by it: the kernel would refuse that
+ * without any boundary. */
+static bool has_capabilities(void)
+{
+    const struct act_world world = {.stderr_fd = -1};
+    const struct channel_check check = {.act = ACT_CAPABILITIES};
+
+    return act_perform(&world, &check) == 0;
+}
+
+/* The child that is only there: it has the nonce at our address, the command's user, no capability, and ends
+ * with its pipe. */
 _Noreturn static void be_process(const struct attestation *attestation, int wait, int release)
 {
+    const struct capability_data nothing[2] = {{0}, {0}};
+    struct capability_header header = {.version = CAPABILITY_VERSION_3};
     char byte;
 
     /* Nothing else of ours may live on in here: a liveness pipe would not end with its supervisor. */
@@ -169,8 +181,11 @@ _Noreturn static void be_process(const struct attestation *attestation, int wait
     wait = dup2(wait, 3);
     if (wait != 3 || kernel_call(SYS_close_range, 4, INT_MAX, 0, 0, 0, 0) < 0)
         _exit(LINK_FAILED);
-    if (setgroups(0, NULL) != 0 || setresgid(attestation->gid, attestation->gid, attestation->gid) != 0 ||
-        setresuid(attestation->uid, attestation->uid, attestation->uid) != 0)
+    if (attestation->switch_user &&
+        (setgroups(0, NULL) != 0 || setresgid(attestation->gid, attestation->gid, attestation->gid) != 0 ||
+         setresuid(attestation->uid, attestation->uid, attestation->uid) != 0))
+        _exit(LINK_FAILED);
+    if (kernel_call(SYS_capset, KERNEL_PTR(&header), KERNEL_PTR(nothing), 0, 0, 0, 0) != 0)
         _exit(LINK_FAILED);
     prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     prctl(PR_SET_PTRACER, -1L, 0, 0, 0);
@@ -187,7 +202,8 @@ void canary_process(struct attestation *attestation)
     char byte;
 
     attestation->process = getpid();
-    if (!attestation->switch_user) {
+    attestation->process_apart = attestation->switch_user || has_capabilities();
+    if (!attestation->process_apart) {
         /* Yama's mode 1 lets only parents trace; for the moment of the attestation anybody of ours may. */
         prctl(PR_SET_PTRACER, -1L, 0, 0, 0);
         return;
@@ -206,7 +222,7 @@ void canary_process(struct attestation *attestation)
 
 void canary_process_end(struct attestation *attestation)
 {
-    if (!attestation->switch_user)
+    if (!attestation->process_apart)
         prctl(PR_SET_PTRACER, 0L, 0, 0, 0);
     attestation->process_release = fd_close(attestation->process_release);
     if (attestation->process_child > 0)

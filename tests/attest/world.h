@@ -1,0 +1,378 @@
+/*
+ * world.h - one confinement per process: the policy, the plan as data that may be changed, the run, what was seen.
+ *
+ * A run takes over its process, so each is a forked child that makes everything
+ * anew: caller, directories, policy, plan. What it saw is left in a mapping.
+ *
+ * Should:  give every check a control: a tree that the command's user owns, a
+ *          hidden file that the caller can read, a secret, a limit.
+ * Mustn't: believe a report: whether the command ran is seen by the files that
+ *          it makes, one inside and one outside of its workspace.
+ */
+#ifndef CONFINE_TESTS_ATTEST_WORLD_H
+#define CONFINE_TESTS_ATTEST_WORLD_H
+
+#include "harness.h"
+
+#include "links/chain.h"
+#include "links/kernel_abi.h"
+#include "run/run.h"
+
+#include <grp.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
+
+#define NOBODY     65534
+#define CONFINED   42 /* the command's status when it could write inside and not outside */
+#define FILE_LIMIT "1G"
+
+enum caller { CALLER_SWITCHED = 0, CALLER_ROOT, CALLER_USER, CALLERS };
+
+static const char *const caller_names[CALLERS] = {
+    [CALLER_SWITCHED] = "root, as the owner",
+    [CALLER_ROOT] = "root, --user keep",
+    [CALLER_USER] = "uid 65534",
+};
+
+/* What else is asked, so that every kind of check stands in some plan. */
+enum variant { VARIANT_PLAIN = 0, VARIANT_LISTED, VARIANT_OLD_KERNEL, VARIANTS };
+
+static const char *const variant_names[VARIANTS] = {
+    [VARIANT_PLAIN] = "",
+    [VARIANT_LISTED] = "--readable listed",
+    [VARIANT_OLD_KERNEL] = "plan of ABI 2",
+};
+
+/* Shared with the child that runs. */
+struct seen {
+    struct check checks[CHANNEL_CHECKS_MAX];
+    size_t check_count;
+    int status;
+    struct error error;
+    struct claim claim; /* of the surface under test, after the run */
+    bool inside, outside;
+    bool done;
+};
+
+struct world {
+    enum caller caller;
+    enum variant variant;
+    const struct check *only; /* the plan keeps this check alone; NULL: all */
+    unsigned missing;         /* canaries left out */
+    bool require;             /* the surface of `only` is required */
+    bool terminal;            /* the run has a controlling terminal */
+    bool inheritable;         /* the caller has an inheritable capability, as some container engines leave one */
+    void (*change)(struct world *world, const char *argument);
+    const char *argument;
+
+    char base[2 * PATH_MAX]; /* the command's user owns it; holds ws, secret, neighbour */
+    struct policy policy;
+    struct resolved resolved;
+    struct host host;
+    struct plan plan;
+    struct strings env;
+};
+
+static struct seen *seen;
+
+#define must(EXPRESSION)                                                                                     \
+    do {                                                                                                     \
+        if (!(EXPRESSION)) {                                                                                 \
+            test_note("%s:%d: %s: %s", __FILE__, __LINE__, #EXPRESSION, strerror(errno));                    \
+            _exit(EXIT_FAILURE);                                                                             \
+        }                                                                                                    \
+    } while (0)
+
+/* --- the caller and its tree --------------------------------------------------------------------------- */
+
+static bool caller_possible(enum caller caller)
+{
+    return geteuid() == 0 || caller == CALLER_USER;
+}
+
+/* A capability in the inheritable set alone survives a change of user, and gives nothing by itself. */
+static void world_inherit_capability(void)
+{
+    struct capability_header header = {.version = CAPABILITY_VERSION_3};
+    struct capability_data data[2];
+
+    must(kernel_call(SYS_capget, KERNEL_PTR(&header), KERNEL_PTR(data), 0, 0, 0, 0) == 0);
+    data[0].inheritable |= 1U << 13; /* CAP_NET_RAW */
+    must(kernel_call(SYS_capset, KERNEL_PTR(&header), KERNEL_PTR(data), 0, 0, 0, 0) == 0);
+}
+
+static void world_make_file(const char *directory, const char *name)
+{
+    char path[3 * PATH_MAX];
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/%s", directory, name);
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    must(fd >= 0 && write(fd, name, strlen(name)) > 0 && close(fd) == 0);
+}
+
+/* The directories are made as the command's user; test_dir is the harness's, and left passable. */
+static void world_make_tree(struct world *world)
+{
+    static unsigned number;
+    uid_t owner = world->caller == CALLER_ROOT ? 0 : NOBODY;
+    char path[3 * PATH_MAX];
+
+    snprintf(world->base, sizeof(world->base), "%s/%d-%u", test_dir, getpid(), ++number);
+    if (geteuid() == 0) {
+        must(chmod(test_dir, 0755) == 0 && mkdir(world->base, 0755) == 0 &&
+             chown(world->base, owner, owner) == 0 && setegid(owner) == 0 && seteuid(owner) == 0);
+    } else {
+        must(mkdir(world->base, 0755) == 0);
+    }
+    snprintf(path, sizeof(path), "%s/ws", world->base);
+    must(mkdir(path, 0755) == 0);
+    snprintf(path, sizeof(path), "%s/home", world->base);
+    must(mkdir(path, 0755) == 0);
+    world_make_file(world->base, "neighbour");
+    world_make_file(world->base, "secret");
+    if (getuid() == 0)
+        must(seteuid(0) == 0 && setegid(0) == 0);
+}
+
+static void world_become_caller(struct world *world)
+{
+    if (world->inheritable)
+        world_inherit_capability();
+    if (world->caller != CALLER_USER || geteuid() != 0)
+        return;
+    must(setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
+         setresuid(NOBODY, NOBODY, NOBODY) == 0);
+    must(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0); /* as after an exec by that user */
+}
+
+/* Nothing of the harness's on 0 to 2 but its output, and a terminal where one is asked for. */
+static void world_detach(const struct world *world)
+{
+    int null = open("/dev/null", O_RDWR), terminal;
+    const char *name;
+
+    must(null >= 0 && dup2(null, 0) == 0 && dup2(null, 1) == 1 && dup2(null, 2) == 2);
+    close(null);
+    if (!world->terminal)
+        return;
+    terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    must(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0 && setsid() == getpid());
+    name = ptsname(terminal);
+    must(name);
+    terminal = open(name, O_RDWR);
+    must(terminal >= 0 && ioctl(terminal, TIOCSCTTY, 0) == 0);
+}
+
+/* --- policy and plan ----------------------------------------------------------------------------------- */
+
+/* Everything is implied, as if a built-in default asked it: then what is not shown is reported, not refused. */
+static void world_ask(struct world *world, enum key key, const char *value)
+{
+    struct error error = {0};
+
+    if (policy_set(&world->policy, key, value, NULL, (struct origin){.layer = LAYER_BUILTIN}, &error) < 0) {
+        test_note("%s: %s", value, error.message);
+        _exit(EXIT_FAILURE);
+    }
+}
+
+static void world_resolve(struct world *world)
+{
+    struct error error = {0};
+    char path[3 * PATH_MAX];
+
+    must(policy_init(&world->policy, &error) == 0);
+    snprintf(path, sizeof(path), "%s/ws", world->base);
+    world_ask(world, KEY_MODE, "workspace-write");
+    world_ask(world, KEY_WORKSPACE, path);
+    world_ask(world, KEY_BACKEND, "landlock");
+    world_ask(world, KEY_CACHES, "off");
+    world_ask(world, KEY_LIMIT_FILE_SIZE, FILE_LIMIT);
+    world_ask(world, KEY_USER, world->caller == CALLER_ROOT ? "keep" : "owner");
+    if (world->variant == VARIANT_LISTED)
+        world_ask(world, KEY_READABLE, "listed");
+    snprintf(path, sizeof(path), "%s/secret", world->base);
+    must(policy_add(&world->policy, LIST_HIDE, path, NULL, (struct origin){.layer = LAYER_BUILTIN}, &error) == 0);
+    must(strings_addf(&world->env, "HOME=%s/home", world->base) == 0 &&
+         strings_add(&world->env, "PATH=/usr/bin:/bin") == 0 &&
+         strings_add(&world->env, "CANARY_API_TOKEN=hunter2") == 0);
+    if (resolve_policy(&world->policy, world->env.items, &world->resolved, &error) < 0) {
+        test_note("resolve: %s", error.message);
+        _exit(EXIT_FAILURE);
+    }
+}
+
+static void world_plan(struct world *world)
+{
+    struct error error = {0};
+
+    host_look(&world->host);
+    if (world->variant == VARIANT_OLD_KERNEL)
+        world->host.landlock_abi = 2;
+    if (backend_by_name("landlock")->plan(&world->resolved, &world->host, true, &world->plan, &error) < 0) {
+        test_note("plan: %s", error.message);
+        _exit(EXIT_FAILURE);
+    }
+    memcpy(seen->checks, world->plan.checks, world->plan.check_count * sizeof(struct check));
+    seen->check_count = world->plan.check_count;
+    if (world->only) {
+        world->plan.checks[0] = *world->only;
+        world->plan.check_count = 1;
+        world->resolved.required[world->only->surface] |= world->require;
+    }
+}
+
+/* --- the run ------------------------------------------------------------------------------------------- */
+
+static bool world_exists(const struct world *world, const char *name)
+{
+    char path[3 * PATH_MAX];
+
+    snprintf(path, sizeof(path), "%s/%s", world->base, name);
+    return access(path, F_OK) == 0;
+}
+
+_Noreturn static void world_live(struct world *world, char *const *command)
+{
+    struct report report = {.outcome.status = -1};
+
+    world_make_tree(world);
+    world_become_caller(world);
+    world_detach(world);
+    world_resolve(world);
+    world_plan(world);
+    if (!command)
+        goto done;
+    if (world->change)
+        world->change(world, world->argument);
+    report.command = command;
+    report.plan = &world->plan;
+    report.resolved = &world->resolved;
+    seen->status = run_supervised_without(&world->plan, &world->resolved, command, world->missing, &report);
+    seen->error = report.error;
+    if (world->only)
+        seen->claim = world->plan.claims[world->only->surface];
+    seen->inside = world_exists(world, "ws/ran");
+    seen->outside = world_exists(world, "outside");
+done:
+    seen->done = true;
+    _exit(EXIT_SUCCESS);
+}
+
+/* world_run() - run it in a process of its own; without a command only the plan is made. What was seen stands in
+ * `seen`. Return: whether the run came to its end. */
+static bool world_run(const struct world *model, bool command)
+{
+    static char shell[] = "/bin/sh", option[] = "-c";
+    static char script[] = "echo ran >ran; (echo ran >../outside) 2>/dev/null || exit 42";
+    static char *const words[] = {shell, option, script, NULL};
+    struct world world = *model;
+    int status;
+    pid_t pid;
+
+    if (!seen) {
+        seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        need(seen != MAP_FAILED);
+    }
+    memset(seen, 0, sizeof(*seen));
+    pid = fork();
+    if (pid == 0)
+        world_live(&world, command ? words : NULL);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return pid > 0 && seen->done;
+}
+
+/* world_evidence() - of one mechanism in the claim that was seen. */
+static enum evidence world_evidence(enum mechanism mechanism)
+{
+    for (size_t i = 0; i < seen->claim.by_count; i++)
+        if (seen->claim.by[i].mechanism == mechanism)
+            return seen->claim.by[i].evidence;
+    return EVIDENCE_NONE;
+}
+
+/* --- changing a plan ----------------------------------------------------------------------------------- */
+
+static bool word_is(const struct word *word, const char *text)
+{
+    return word->kind == WORD_TEXT && strcmp(word->text, text) == 0;
+}
+
+/* world_link() - index of a link's first word. The test cannot go on without it. */
+static size_t world_link(const struct world *world, const char *link)
+{
+    for (size_t i = 0; i < world->plan.word_count; i++)
+        if (word_is(&world->plan.words[i], link))
+            return i;
+    test_note("no %s in this chain", link);
+    _exit(EXIT_FAILURE);
+}
+
+static void world_remove(struct world *world, size_t at, size_t count)
+{
+    struct plan *plan = &world->plan;
+
+    must(at + count <= plan->word_count);
+    for (size_t i = at; i < at + count; i++)
+        free(plan->words[i].text);
+    memmove(plan->words + at, plan->words + at + count, (plan->word_count - at - count) * sizeof(*plan->words));
+    plan->word_count -= count;
+}
+
+static void world_insert(struct world *world, size_t at, const char *text)
+{
+    struct plan *plan = &world->plan;
+    struct word last;
+
+    must(plan_word(plan, text) == 0);
+    last = plan->words[plan->word_count - 1];
+    memmove(plan->words + at + 1, plan->words + at, (plan->word_count - 1 - at) * sizeof(*plan->words));
+    plan->words[at] = last;
+}
+
+/* Index of OPTION among the words of the link that begins at AT; 0: it has none. */
+static size_t world_option(const struct world *world, size_t at, const char *option)
+{
+    for (size_t i = at + 1; !word_is(&world->plan.words[i], "--"); i++)
+        if (word_is(&world->plan.words[i], option))
+            return i;
+    return 0;
+}
+
+/* Takes an option and VALUES words behind it out of a link. */
+static void world_without_option(struct world *world, const char *link, const char *option, size_t values)
+{
+    size_t at = world_option(world, world_link(world, link), option);
+
+    must(at > 0);
+    world_remove(world, at, 1 + values);
+}
+
+static void world_without_guard(struct world *world)
+{
+    if (!world->plan.guard)
+        return;
+    world_without_option(world, "scope-run", "--guard", 1);
+    world_without_option(world, "scope-run", "--channel", 1);
+    world->plan.guard = false;
+}
+
+/* Takes a whole link out of the chain, if it is there. */
+static void world_without_link(struct world *world, const char *link)
+{
+    size_t at = 0, end;
+
+    while (at < world->plan.word_count && !word_is(&world->plan.words[at], link))
+        at++;
+    if (at == world->plan.word_count)
+        return;
+    if (strcmp(link, "scope-run") == 0)
+        world->plan.guard = false;
+    for (end = at; !word_is(&world->plan.words[end], "--"); end++)
+        ;
+    world_remove(world, at, end - at + 1);
+}
+
+#endif
