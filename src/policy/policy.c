@@ -17,6 +17,8 @@
 #include <errno.h>
 #include <stddef.h>
 
+#define LIST_MOST 16384 /* entries: whoever expands a list compares them with each other */
+
 _Static_assert(sizeof(enum mode) == sizeof(unsigned), "KIND_WORD stores enums as unsigned");
 _Static_assert(KEY_COUNT <= 64 && LIST_COUNT <= 64, "locks are bits");
 
@@ -280,6 +282,9 @@ static int store_value(struct policy *policy, const struct policy_key *key, cons
     }
 }
 
+/* `hide`, `: ` for a file; an option says its name itself. */
+#define NAME_BEFORE(KEY, ORIGIN) (ORIGIN)->option ? "" : (KEY)->name, (ORIGIN)->option ? "" : ": "
+
 static int refuse_value(const struct policy_key *key, const struct origin *origin, const char *text,
                         struct error *error)
 {
@@ -290,7 +295,7 @@ static int refuse_value(const struct policy_key *key, const struct origin *origi
         nearest_try(&nearest, word->name);
         text_addf(&words, "%s%s", words.length ? ", " : "one of ", word->name);
     }
-    policy_refuse(error, origin, "bad-value", "%s: %s is not %s", key->name, QUOTE(text),
+    policy_refuse(error, origin, "bad-value", "%s%s%s is not %s", NAME_BEFORE(key, origin), QUOTE(text),
                   key->words && key->kind <= KIND_NAME && words.data ? words.data : kind_expected(key->kind));
     text_free(&words);
     if (nearest.best)
@@ -396,8 +401,8 @@ static int check_set(const struct policy_key *key, const struct entry *entry, st
     for (const struct set *next = policy_sets; next->name; next++)
         if (may_hold_set(key->kind, next))
             nearest_try(&nearest, next->name);
-    policy_refuse(error, &entry->origin, "bad-set", "%s: %s is %s", key->name, QUOTE(entry->value),
-                  set ? "not a set that can stand here" : "no set");
+    policy_refuse(error, &entry->origin, "bad-set", "%s%s%s is %s", NAME_BEFORE(key, &entry->origin),
+                  QUOTE(entry->value), set ? "not a set that can stand here" : "no set");
     if (nearest.best)
         return error_hint(error, "did you mean `%s`?", nearest.best);
     return error_hint(error, "`confine policy` prints the sets; a file of that name is written ./%s",
@@ -408,8 +413,8 @@ static int refuse_entry(const struct policy_key *key, const struct entry *entry,
 {
     struct nearest nearest = {.word = entry->value};
 
-    policy_refuse(error, &entry->origin, "bad-value", "%s: %s is not %s", key->name, QUOTE(entry->value),
-                  kind_expected(key->kind));
+    policy_refuse(error, &entry->origin, "bad-value", "%s%s%s is not %s", NAME_BEFORE(key, &entry->origin),
+                  QUOTE(entry->value), kind_expected(key->kind));
     if (key->kind != KIND_SURFACES && key->kind != KIND_DEMANDS)
         return -EINVAL;
     for (size_t i = 0; i < SURFACE_COUNT; i++) {
@@ -461,6 +466,9 @@ int policy_add_entry(struct policy *policy, enum list list, const struct entry *
 
     if (!key)
         return error_set(error, ERROR_INTERNAL, 0, "no-such-key", "list %d is not in the table", (int)list);
+    if (policy->list[list].count >= LIST_MOST)
+        return policy_refuse(error, &entry->origin, "too-many", "more than %d entries of %s", LIST_MOST,
+                             key->name);
     if (entry->value[0] == '@' || entry->remove)
         result = check_set(key, entry, error);
     else if (!is_list_value(key->kind, entry->value))

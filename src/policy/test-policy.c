@@ -127,6 +127,7 @@ static const struct value_row {
 TEST_EACH(values_are_read, struct value_row, values)
 {
     struct origin before;
+    char message[128];
 
     start();
     before = policy.origin[row->key];
@@ -136,8 +137,8 @@ TEST_EACH(values_are_read, struct value_row, values)
     if (!row->good) {
         check_int(error.code, ERROR_USAGE);
         check_str(error.reason, "bad-value");
-        check_has(error.message, key_name(row->key));
-        check_has(error.message, "--it");
+        snprintf(message, sizeof(message), "--it: %s is not ", QUOTE(row->value));
+        check_has(error.message, message); /* the option says its name, so the key does not */
     }
     policy_free(&policy);
 }
@@ -378,4 +379,21 @@ TEST_EACH(amounts_are_read, struct amount_row, amounts)
 
     check_int(row->size ? parse_size(row->name, &value) : parse_duration(row->name, &value), row->result);
     check_int(value, row->result == 0 ? row->value : 77);
+}
+
+TEST(lists_have_an_end)
+{
+    char name[32];
+    int count = 0;
+
+    start();
+    for (int i = 0; i < 20000; i++) {
+        snprintf(name, sizeof(name), "/x/%d", i);
+        if (policy_add(&policy, LIST_READ, name, NULL, user_origin, &error) < 0)
+            break;
+        count++;
+    }
+    check_int(count, 16384);
+    check_str(error.reason, "too-many");
+    policy_free(&policy);
 }
