@@ -154,7 +154,7 @@ static int refuse_write(struct resolving *resolving, const struct asked *asked, 
                   asked->by, QUOTE(asked->value), socket ? "socket" : "device node");
         return error_hint(resolving->error, "grant it with %s", socket ? "--socket" : "--device");
     }
-    return refuse_wide(resolving, asked, opened->path);
+    return refuse_wide_write(resolving, asked, opened->path);
 }
 
 static const struct list_rule list_rules[] = {

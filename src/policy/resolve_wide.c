@@ -75,7 +75,8 @@ static int refuse_launcher(struct resolving *resolving, const struct asked *aske
     return error_hint(resolving->error, "run a confine that is installed outside this directory");
 }
 
-int refuse_wide(struct resolving *resolving, const struct asked *asked, const char *path)
+/* What no writable root may hold, of whatever kind. */
+static int refuse_holding(struct resolving *resolving, const struct asked *asked, const char *path)
 {
     const char *homes[] = {resolving->resolved->home, resolving->env_home, resolving->command_home,
                            env_value(resolving->env, "HOME")};
@@ -90,6 +91,15 @@ int refuse_wide(struct resolving *resolving, const struct asked *asked, const ch
     if (resolving->links_dir &&
         (path_contains(path, resolving->links_dir) || path_contains(resolving->links_dir, path)))
         return refuse_launcher(resolving, asked, path, resolving->links_dir);
+    return 0;
+}
+
+int refuse_wide(struct resolving *resolving, const struct asked *asked, const char *path)
+{
+    int r = refuse_holding(resolving, asked, path);
+
+    if (r < 0)
+        return r;
     if (path_contains("/dev", path) && (!path_contains("/dev/shm", path) || strcmp(path, "/dev/shm") == 0))
         return refuse_place(resolving, asked, path, "/dev", "the devices");
     for (size_t i = 0; i < ARRAY_SIZE(wide_places); i++) {
@@ -99,6 +109,18 @@ int refuse_wide(struct resolving *resolving, const struct asked *asked, const ch
             return refuse_place(resolving, asked, path, place->path, place->what);
     }
     return 0;
+}
+
+/* Never a workspace, but where mounts are missing the only way to run what has their name built in: POSIX
+ * semaphores and shared memory, tmpfile(). */
+int refuse_wide_write(struct resolving *resolving, const struct asked *asked, const char *path)
+{
+    static const char *const shared[] = {"/tmp", "/var/tmp", "/dev/shm"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(shared) && asked->named; i++)
+        if (strcmp(path, shared[i]) == 0)
+            return refuse_holding(resolving, asked, path);
+    return refuse_wide(resolving, asked, path);
 }
 
 /* Whoever may talk to these is root, or can start anything outside. A final `/` means everything below. */
