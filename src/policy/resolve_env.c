@@ -139,6 +139,21 @@ static int add_home(struct resolving *resolving, const struct account *account)
     return strings_addf(env, "HOME=%.*s", (int)account->home_length, account->home);
 }
 
+/* A login shell that starts nothing would make every tool that runs $SHELL (gdb, make, tmux) fail. */
+static bool starts_nothing(const struct account *account)
+{
+    static const char *const names[] = {"/nologin", "/false"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        size_t length = strlen(names[i]);
+
+        if (account->shell_length > length &&
+            memcmp(account->shell + account->shell_length - length, names[i], length) == 0)
+            return true;
+    }
+    return account->shell_length == 0;
+}
+
 /* HOME, USER, LOGNAME and SHELL of the user that the command runs as, unless they are set by name. */
 static int add_user(struct resolving *resolving)
 {
@@ -152,7 +167,7 @@ static int add_user(struct resolving *resolving)
         r = strings_addf(env, "USER=%.*s", (int)account.name_length, account.name);
     if (r == 0 && known && !is_listed(set, "LOGNAME", 7))
         r = strings_addf(env, "LOGNAME=%.*s", (int)account.name_length, account.name);
-    if (r == 0 && known && account.shell_length > 0 && !is_listed(set, "SHELL", 5))
+    if (r == 0 && known && !starts_nothing(&account) && !is_listed(set, "SHELL", 5))
         r = strings_addf(env, "SHELL=%.*s", (int)account.shell_length, account.shell);
     return r;
 }
