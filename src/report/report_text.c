@@ -42,10 +42,10 @@ void report_error(const struct error *error, struct text *text)
         add_line(text, error->message);
 }
 
-/* Did the command run and not end well? Then what a plan warns of may be the cause. */
+/* Did the command say that it failed? Then what a plan warns of may be the cause. */
 static bool ended_badly(const struct outcome *outcome)
 {
-    return outcome->kind != OUTCOME_NOT_STARTED && (outcome->kind != OUTCOME_EXITED || outcome->status != 0);
+    return outcome->kind == OUTCOME_EXITED && outcome->status != 0;
 }
 
 /* Notable: what a person would not expect of `COMMAND` alone. */
