@@ -161,6 +161,7 @@ void resolved_free(struct resolved *resolved)
     free(resolved->workspace);
     free(resolved->cwd);
     free(resolved->home);
+    free(resolved->tmp_directory);
     strings_free(&resolved->env);
     strings_free(&resolved->env_unset);
     strings_free(&resolved->env_secrets);

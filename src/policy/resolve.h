@@ -98,6 +98,7 @@ struct resolved {
     bool named[SURFACE_COUNT]; /* the user named something that stands or falls with this surface */
 
     struct strings env;         /* the command's, NAME=VALUE, TMP_PLACEHOLDER in it; the run adds TMPDIR */
+    char *tmp_directory;        /* --tmp DIR, canonical; TMPDIR names it. NULL: none is named */
     struct strings env_unset;   /* names taken away by @secrets or by name, for the report */
     struct strings env_secrets; /* names that @secrets took away: checked to be absent */
     int *pass_fds;

@@ -302,6 +302,11 @@ static int grant_tmp(struct resolving *resolving)
     r = open_directory(resolving, &asked, NULL, &opened);
     if (r == 0)
         r = rule.refuse(resolving, &asked, &opened);
+    if (r == 0) {
+        resolving->resolved->tmp_directory = strdup(opened.path);
+        if (!resolving->resolved->tmp_directory)
+            r = error_no_memory(resolving->error);
+    }
     if (r == 0)
         r = resolving_add(resolving, &opened, rule.grant, asked.named, false, NULL);
     return r;

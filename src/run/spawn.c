@@ -110,17 +110,67 @@ static int add_word(struct launch *launch, const struct word *word, const struct
     return -EINVAL;
 }
 
+/* What leads tools to the temp directory. TMP and TEMP are moved only where they are set: makefiles have variables
+ * of these names. The JVM looks at no environment for it, and zsh's here-documents at nothing but TMPPREFIX. */
+static const struct tmp_variable {
+    const char *assignment, *front, *back; /* `NAME=`; what stands before and after the directory */
+    bool only_if_set, keep;                /* keep: the caller's own value counts */
+} tmp_variables[] = {
+    {"TMPDIR=", "", "", false, false},
+    {"TMP=", "", "", true, false},
+    {"TEMP=", "", "", true, false},
+    {"TMPPREFIX=", "", "/zsh", false, false},
+    {"JAVA_TOOL_OPTIONS=", "-Djava.io.tmpdir=", "", false, true},
+};
+
+static const char *find_variable(const struct strings *env, const char *assignment)
+{
+    for (size_t i = 0; i < env->count; i++)
+        if (strncmp(env->items[i], assignment, strlen(assignment)) == 0)
+            return env->items[i];
+    return NULL;
+}
+
+/* Is the variable one that add_tmp() sets? */
+static bool is_replaced(const char *variable)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(tmp_variables); i++)
+        if (!tmp_variables[i].keep &&
+            strncmp(variable, tmp_variables[i].assignment, strlen(tmp_variables[i].assignment)) == 0)
+            return true;
+    return false;
+}
+
+static int add_tmp(struct launch *launch, const struct strings *env, const char *tmp_path)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(tmp_variables) && r == 0; i++) {
+        const struct tmp_variable *variable = &tmp_variables[i];
+        bool set = find_variable(env, variable->assignment);
+
+        /* The JVM splits its options at blanks. */
+        if ((variable->only_if_set && !set) || (variable->keep && (set || strpbrk(tmp_path, " \t\n\"'"))))
+            continue;
+        r = strings_addf(&launch->env, "%s%s%s%s", variable->assignment, variable->front, tmp_path,
+                         variable->back);
+    }
+    return r;
+}
+
 /* The resolved environment, with the temp directory's name where it belongs. */
 static int build_environment(struct launch *launch, const struct resolved *resolved, const char *tmp_path)
 {
     static const char mark[] = "@TMP@";
     int r = 0;
 
+    if (!tmp_path)
+        tmp_path = resolved->tmp_directory;
     for (size_t i = 0; i < resolved->env.count && r == 0; i++) {
         const char *variable = resolved->env.items[i];
         const char *value = strchr(variable, '=');
 
-        if (tmp_path && strncmp(variable, "TMPDIR=", 7) == 0)
+        if (tmp_path && is_replaced(variable))
             continue;
         if (value && strncmp(value + 1, mark, sizeof(mark) - 1) == 0) {
             if (tmp_path)
@@ -131,7 +181,7 @@ static int build_environment(struct launch *launch, const struct resolved *resol
         r = strings_add(&launch->env, variable);
     }
     if (r == 0 && tmp_path)
-        r = strings_addf(&launch->env, "TMPDIR=%s", tmp_path);
+        r = add_tmp(launch, &resolved->env, tmp_path);
     return r;
 }
 
