@@ -233,8 +233,13 @@ static void chain_seccomp(struct builder *b)
 static void build_chain(struct builder *b)
 {
     chain_detach(b);
-    chain_landlock(b);
-    chain_hide(b);
+    if (b->resolved->policy->readable_listed) {
+        chain_hide(b); /* it lists what is above the hidden, which landlock-run's layer forbids here */
+        chain_landlock(b);
+    } else {
+        chain_landlock(b);
+        chain_hide(b);
+    }
     chain_scope(b);
     add(b, "drop-run");
     add(b, "--");

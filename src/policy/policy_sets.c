@@ -306,7 +306,6 @@ static const struct set_item system_items[] = {
     {"/var/cache/fontconfig", "index of fonts", false},
     {"/proc", "the kernel", false},
     {"/sys", "the kernel", false},
-    {"/dev", "the kernel", false},
     {NULL, NULL, false},
 };
 

@@ -28,13 +28,29 @@ static int own(struct attestation *attestation, int fd)
     return fd;
 }
 
-/* The first place that no writable grant reaches. A place that a rule cannot be tried in is no place. */
+/* Does no grant reach PATH? What may be read is a grant only where readable paths are listed. */
+static bool is_outside(const struct resolved *resolved, const char *path)
+{
+    if (resolved_under_writable(resolved, path))
+        return false;
+    for (size_t i = 0; i < resolved->path_count && resolved->policy->readable_listed; i++) {
+        const struct resolved_path *granted = &resolved->paths[i];
+        size_t length = strlen(granted->path);
+
+        if (granted->grant == GRANT_READ && strncmp(path, granted->path, length) == 0 &&
+            (length == 1 || path[length] == '/' || path[length] == '\0'))
+            return false;
+    }
+    return true;
+}
+
+/* The first place that no grant reaches. A place that a rule cannot be tried in is no place. */
 static int open_place(const struct resolved *resolved)
 {
     for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
         int fd;
 
-        if (resolved_under_writable(resolved, places[i]))
+        if (!is_outside(resolved, places[i]))
             continue;
         fd = open(places[i], O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd >= 0)
@@ -62,11 +78,12 @@ void canary_file(struct attestation *attestation, const struct resolved *resolve
     char path[40];
 
     for (size_t i = 0; i < ARRAY_SIZE(places) && attestation->file < 0; i++)
-        if (!resolved_under_writable(resolved, places[i]))
+        if (is_outside(resolved, places[i]))
             attestation->file = own(attestation, open(places[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
     for (size_t i = 0; i < resolved->edge_count && attestation->file < 0; i++)
-        attestation->file =
-            own(attestation, openat(resolved->edges[i].parent_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+        if (is_outside(resolved, resolved->edges[i].parent))
+            attestation->file = own(attestation, openat(resolved->edges[i].parent_fd, ".",
+                                                        O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
     if (attestation->file < 0)
         return;
     give_to_user(attestation, attestation->file, "", AT_EMPTY_PATH);
