@@ -170,7 +170,7 @@ static const struct unsafe_row {
     {"directory", make_directory, "policy-unsafe", "is a directory", "regular file"},
     {"group_writable", make_group_writable, "policy-unsafe", "written by its group", "chmod go-w"},
     {"writable", make_writable, "policy-unsafe", "written by everybody", "chmod go-w"},
-    {"long", make_long, "policy-unsafe", "longer than 1 MiB", ""},
+    {"long", make_long, "policy-unsafe", "longer than 1 MiB", "extends"},
     {"foreign", make_foreign, "policy-unsafe", "belongs to uid 12345", "root"},
     {"unreadable", make_unreadable, "policy-unreadable", "Permission denied", ""},
 };
