@@ -1,0 +1,98 @@
+/*
+ * sweep.c - the program confine-sweep: arguments, bounds, one line about the end.
+ *
+ *     confine-sweep remove [--fd N] [--entries N] [--seconds N]
+ *
+ * It is started under landlock-run with one writable directory, so that what
+ * goes wrong here goes wrong inside. It confines nothing itself.
+ */
+#include "sweep/sweep.h"
+
+#include "util/util.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define EXIT_BOUND  2
+#define EXIT_FAILED 125
+
+#define DIRECTORY_FD 3
+#define SECONDS_MOST 60
+
+static const char usage[] =
+    "confine-sweep: fatal: usage: confine-sweep remove [--fd N] [--entries N] [--seconds N]\n";
+
+static bool parse_number(const char *text, uint64_t most, uint64_t *ret)
+{
+    uint64_t value = 0;
+
+    if (!text || !*text)
+        return false;
+    for (; *text; text++) {
+        if (*text < '0' || *text > '9')
+            return false;
+        value = value * 10 + (uint64_t)(*text - '0');
+        if (value > most)
+            return false;
+    }
+    *ret = value;
+    return true;
+}
+
+/* Exact words, each with its value in the next one. */
+static bool parse_arguments(char **argv, struct sweep *sweep, uint64_t *fd)
+{
+    const struct {
+        const char *name;
+        uint64_t most, *value;
+    } options[] = {
+        {"--fd", 1 << 20, fd},
+        {"--entries", UINT64_C(1) << 40, &sweep->most_entries},
+        {"--seconds", UINT64_C(1) << 30, &sweep->most_seconds},
+    };
+
+    if (!argv[1] || strcmp(argv[1], "remove") != 0)
+        return false;
+    for (char **word = argv + 2; *word; word += 2) {
+        bool known = false;
+
+        for (size_t i = 0; i < ARRAY_SIZE(options) && !known; i++)
+            known = strcmp(*word, options[i].name) == 0 &&
+                    parse_number(word[1], options[i].most, options[i].value);
+        if (!known)
+            return false;
+    }
+    return true;
+}
+
+int sweep_main(int argc, char **argv)
+{
+    struct sweep sweep = {.most_seconds = SECONDS_MOST};
+    uint64_t fd = DIRECTORY_FD;
+    struct stat st;
+
+    (void)argc;
+    if (!parse_arguments(argv, &sweep, &fd)) {
+        fputs(usage, stderr);
+        return EXIT_FAILED;
+    }
+    if (fstat((int)fd, &st) != 0 || !S_ISDIR(st.st_mode)) {
+        fprintf(stderr, "confine-sweep: fatal: descriptor %d: not an open directory\n", (int)fd);
+        return EXIT_FAILED;
+    }
+    switch (sweep_remove((int)fd, &sweep)) {
+    case SWEEP_EMPTY:
+        return 0;
+    case SWEEP_BOUND:
+        fprintf(stderr, "confine-sweep: stopped by the bound on %s: %llu entries removed, the rest is left\n",
+                sweep.bound, (unsigned long long)sweep.removed);
+        return EXIT_BOUND;
+    case SWEEP_FAILED:
+    default:
+        fprintf(stderr, "confine-sweep: fatal: %s: %s\n", QUOTE(sweep.left),
+                sweep.left_why ? sweep.left_why : strerror(sweep.left_errno));
+        return EXIT_FAILED;
+    }
+}
