@@ -15,7 +15,7 @@
  * What the caller may not do outside either (an edge in /etc for an ordinary
  * user) has no control: then it must be `not shown` in all three cells.
  */
-#include "world.h"
+#include "change.h"
 
 /* --- taking boundaries away ---------------------------------------------------------------------------- */
 

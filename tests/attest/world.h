@@ -15,6 +15,7 @@
 #include "harness.h"
 
 #include "links/chain.h"
+#include "links/channel.h"
 #include "links/kernel_abi.h"
 #include "run/run.h"
 
@@ -51,6 +52,7 @@ struct seen {
     struct error error;
     struct claim claim; /* of the surface under test, after the run */
     bool inside, outside;
+    bool go; /* death.c: the word was about to be said */
     bool done;
 };
 
@@ -64,6 +66,10 @@ struct world {
     bool inheritable;         /* the caller has an inheritable capability, as some container engines leave one */
     void (*change)(struct world *world, const char *argument);
     const char *argument;
+    /* Instead of the real supervisor. Return: the status of the command, or 125. */
+    int (*supervise)(struct world *world, char *const *command, struct report *report);
+    int at; /* death.c: where this supervisor dies, or misbehaves */
+    const char *script;
 
     char base[2 * PATH_MAX]; /* the command's user owns it; holds ws, secret, neighbour */
     struct policy policy;
@@ -111,14 +117,20 @@ static void world_make_file(const char *directory, const char *name)
     must(fd >= 0 && write(fd, name, strlen(name)) > 0 && close(fd) == 0);
 }
 
+/* Whoever has to look at the tree after the run has died names it before. */
+static void world_name(struct world *world)
+{
+    static unsigned number;
+
+    snprintf(world->base, sizeof(world->base), "%s/%d-%u", test_dir, getpid(), ++number);
+}
+
 /* The directories are made as the command's user; test_dir is the harness's, and left passable. */
 static void world_make_tree(struct world *world)
 {
-    static unsigned number;
     uid_t owner = world->caller == CALLER_ROOT ? 0 : NOBODY;
     char path[3 * PATH_MAX];
 
-    snprintf(world->base, sizeof(world->base), "%s/%d-%u", test_dir, getpid(), ++number);
     if (geteuid() == 0) {
         must(chmod(test_dir, 0755) == 0 && mkdir(world->base, 0755) == 0 &&
              chown(world->base, owner, owner) == 0 && setegid(owner) == 0 && seteuid(owner) == 0);
@@ -195,6 +207,7 @@ static void world_resolve(struct world *world)
     snprintf(path, sizeof(path), "%s/secret", world->base);
     must(policy_add(&world->policy, LIST_HIDE, path, NULL, (struct origin){.layer = LAYER_BUILTIN}, &error) == 0);
     must(strings_addf(&world->env, "HOME=%s/home", world->base) == 0 &&
+         strings_addf(&world->env, "TMPDIR=%s/home", world->base) == 0 &&
          strings_add(&world->env, "PATH=/usr/bin:/bin") == 0 &&
          strings_add(&world->env, "CANARY_API_TOKEN=hunter2") == 0);
     if (resolve_policy(&world->policy, world->env.items, &world->resolved, &error) < 0) {
@@ -249,7 +262,10 @@ _Noreturn static void world_live(struct world *world, char *const *command)
     report.command = command;
     report.plan = &world->plan;
     report.resolved = &world->resolved;
-    seen->status = run_supervised_without(&world->plan, &world->resolved, command, world->missing, &report);
+    if (world->supervise)
+        seen->status = world->supervise(world, command, &report);
+    else
+        seen->status = run_supervised_without(&world->plan, &world->resolved, command, world->missing, &report);
     seen->error = report.error;
     if (world->only)
         seen->claim = world->plan.claims[world->only->surface];
@@ -260,119 +276,40 @@ done:
     _exit(EXIT_SUCCESS);
 }
 
-/* world_run() - run it in a process of its own; without a command only the plan is made. What was seen stands in
- * `seen`. Return: whether the run came to its end. */
-static bool world_run(const struct world *model, bool command)
+static char world_script[] = "echo ran >ran; (echo ran >../outside) 2>/dev/null || exit 42";
+
+/* world_start() - run it in a process of its own; without a command only the plan is made. Return: its pid. */
+static pid_t world_start(const struct world *model, bool command)
 {
-    static char shell[] = "/bin/sh", option[] = "-c";
-    static char script[] = "echo ran >ran; (echo ran >../outside) 2>/dev/null || exit 42";
+    static char shell[] = "/bin/sh", option[] = "-c", script[4096];
     static char *const words[] = {shell, option, script, NULL};
-    struct world world = *model;
-    int status;
+    static struct world world;
     pid_t pid;
 
+    snprintf(script, sizeof(script), "%s", model->script ? model->script : world_script);
     if (!seen) {
         seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         need(seen != MAP_FAILED);
     }
     memset(seen, 0, sizeof(*seen));
+    world = *model;
+    if (world.base[0] == '\0')
+        world_name(&world);
     pid = fork();
     if (pid == 0)
         world_live(&world, command ? words : NULL);
+    return pid;
+}
+
+/* world_run() - the same, to its end. What was seen stands in `seen`. Return: whether it came to its end. */
+static bool world_run(const struct world *model, bool command)
+{
+    int status;
+    pid_t pid = world_start(model, command);
+
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     return pid > 0 && seen->done;
-}
-
-/* world_evidence() - of one mechanism in the claim that was seen. */
-static enum evidence world_evidence(enum mechanism mechanism)
-{
-    for (size_t i = 0; i < seen->claim.by_count; i++)
-        if (seen->claim.by[i].mechanism == mechanism)
-            return seen->claim.by[i].evidence;
-    return EVIDENCE_NONE;
-}
-
-/* --- changing a plan ----------------------------------------------------------------------------------- */
-
-static bool word_is(const struct word *word, const char *text)
-{
-    return word->kind == WORD_TEXT && strcmp(word->text, text) == 0;
-}
-
-/* world_link() - index of a link's first word. The test cannot go on without it. */
-static size_t world_link(const struct world *world, const char *link)
-{
-    for (size_t i = 0; i < world->plan.word_count; i++)
-        if (word_is(&world->plan.words[i], link))
-            return i;
-    test_note("no %s in this chain", link);
-    _exit(EXIT_FAILURE);
-}
-
-static void world_remove(struct world *world, size_t at, size_t count)
-{
-    struct plan *plan = &world->plan;
-
-    must(at + count <= plan->word_count);
-    for (size_t i = at; i < at + count; i++)
-        free(plan->words[i].text);
-    memmove(plan->words + at, plan->words + at + count, (plan->word_count - at - count) * sizeof(*plan->words));
-    plan->word_count -= count;
-}
-
-static void world_insert(struct world *world, size_t at, const char *text)
-{
-    struct plan *plan = &world->plan;
-    struct word last;
-
-    must(plan_word(plan, text) == 0);
-    last = plan->words[plan->word_count - 1];
-    memmove(plan->words + at + 1, plan->words + at, (plan->word_count - 1 - at) * sizeof(*plan->words));
-    plan->words[at] = last;
-}
-
-/* Index of OPTION among the words of the link that begins at AT; 0: it has none. */
-static size_t world_option(const struct world *world, size_t at, const char *option)
-{
-    for (size_t i = at + 1; !word_is(&world->plan.words[i], "--"); i++)
-        if (word_is(&world->plan.words[i], option))
-            return i;
-    return 0;
-}
-
-/* Takes an option and VALUES words behind it out of a link. */
-static void world_without_option(struct world *world, const char *link, const char *option, size_t values)
-{
-    size_t at = world_option(world, world_link(world, link), option);
-
-    must(at > 0);
-    world_remove(world, at, 1 + values);
-}
-
-static void world_without_guard(struct world *world)
-{
-    if (!world->plan.guard)
-        return;
-    world_without_option(world, "scope-run", "--guard", 1);
-    world_without_option(world, "scope-run", "--channel", 1);
-    world->plan.guard = false;
-}
-
-/* Takes a whole link out of the chain, if it is there. */
-static void world_without_link(struct world *world, const char *link)
-{
-    size_t at = 0, end;
-
-    while (at < world->plan.word_count && !word_is(&world->plan.words[at], link))
-        at++;
-    if (at == world->plan.word_count)
-        return;
-    if (strcmp(link, "scope-run") == 0)
-        world->plan.guard = false;
-    for (end = at; !word_is(&world->plan.words[end], "--"); end++)
-        ;
-    world_remove(world, at, end - at + 1);
 }
 
 #endif
