@@ -3,6 +3,8 @@
  *
  *     act NAME [A [B]]
  */
+#include "../../links/kernel_abi.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -165,6 +167,15 @@ static int do_listen(const char *a, const char *b)
         pause();
 }
 
+/* Not an errno: the kernel's Landlock ABI. */
+static int do_abi(const char *a, const char *b)
+{
+    (void)a;
+    (void)b;
+    printf("%d\n", landlock_abi());
+    exit(0);
+}
+
 static const struct {
     const char *name;
     int (*act)(const char *a, const char *b);
@@ -174,6 +185,7 @@ static const struct {
     {"symlink", do_symlink}, {"fifo", do_fifo},       {"device", do_device},     {"rdwr", do_rdwr},
     {"rename", do_rename},   {"link", do_link},       {"signal", do_signal},     {"loopback", do_loopback},
     {"connect", do_connect}, {"abstract", do_abstract}, {"listen", do_listen},   {"ioctl", do_ioctl},
+    {"abi", do_abi},
 };
 
 int main(int argc, char **argv)
