@@ -486,9 +486,10 @@ int policy_add(struct policy *policy, enum list list, const char *value, const c
     const struct policy_key *key = policy_key_of_list(list);
     bool paths = key && (key->kind == KIND_PATHS || key->kind == KIND_SOCKETS);
     bool sets = paths || (key && key->kind == KIND_UNSET);
-    _cleanup_free_ char *copy = strdup(value);
+    char *copy = strdup(value);
     struct entry entry = {.base = (char *)(uintptr_t)base, .origin = origin};
     size_t length;
+    int result;
 
     if (!copy)
         return error_no_memory(error);
@@ -499,7 +500,9 @@ int policy_add(struct policy *policy, enum list list, const char *value, const c
     }
     entry.remove = sets && strncmp(copy, "!@", 2) == 0;
     entry.value = copy + entry.remove;
-    return policy_add_entry(policy, list, &entry, error);
+    result = policy_add_entry(policy, list, &entry, error);
+    free(copy);
+    return result;
 }
 
 bool entry_in_force(const struct entries *entries, size_t index)

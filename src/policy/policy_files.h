@@ -8,8 +8,8 @@
 
 #include <sys/types.h>
 
-#define POLICY_BYTES   (1024 * 1024) /* a policy file is no longer */
-#define POLICY_EXTENDS 8             /* files that stand on each other */
+#define POLICY_BYTES   1048576 /* a policy file is no longer */
+#define POLICY_EXTENDS 8       /* files that stand on each other */
 
 /* Where the layers are. Tests have their own. */
 struct policy_places {
