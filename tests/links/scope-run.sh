@@ -84,6 +84,15 @@ for user in $users; do
     run as "$user" "$sr" --signal --abstract --tcp -- sh -c "cd $test_dir && mv --version >/dev/null && exit 6"
     is "$user: status" "$status" 6
 
+    # Every layer can take renames across directories away, one without a file right too.
+    rm -rf "$test_dir/ws"
+    mkdir -p "$test_dir/ws/a" "$test_dir/ws/b"
+    touch "$test_dir/ws/a/f"
+    [ "$user" != nobody ] || chown -R 61234:61234 "$test_dir/ws"
+    run as "$user" "$links/landlock-run" --ro / --rw "$test_dir/ws" -- "$sr" --signal --abstract --tcp -- \
+        "$act" rename "$test_dir/ws/a/f" "$test_dir/ws/b/f"
+    is "$user: rename across directories behind landlock-run" "$status|$out" '0|0'
+
     # The guard.
     run alone "$user" "$supervise" end "$sr" --signal --guard 21 --channel 20 -- "$storm" 300 3
     is "$user: 300 daemons and three fork storms" "$out" 'guard is our child
