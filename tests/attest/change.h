@@ -42,7 +42,8 @@ static void world_remove(struct world *world, size_t at, size_t count)
     must(at + count <= plan->word_count);
     for (size_t i = at; i < at + count; i++)
         free(plan->words[i].text);
-    memmove(plan->words + at, plan->words + at + count, (plan->word_count - at - count) * sizeof(*plan->words));
+    memmove(plan->words + at, plan->words + at + count,
+            (plan->word_count - at - count) * sizeof(*plan->words));
     plan->word_count -= count;
 }
 

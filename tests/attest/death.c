@@ -13,18 +13,20 @@
 #include "run/launcher.h"
 #include "run/spawn.h"
 
-#define GONE_SECONDS   2
-#define SENTINEL       300
-#define RANDOM_FAKE    100 /* moments in the talk of a supervisor of our own */
-#define RANDOM_REAL    200 /* moments in a whole run */
-#define SPAN_LEAST_US  20000
-#define ANSWER_MS      5000
+#define GONE_SECONDS  2
+#define SENTINEL      300
+#define RANDOM_FAKE   100 /* moments in the talk of a supervisor of our own */
+#define RANDOM_REAL   200 /* moments in a whole run */
+#define SPAN_LEAST_US 20000
+#define ANSWER_MS     5000
 
-/* Daemons that left their parents and their session, one of them in a nested group, and a command that stays. */
-static const char daemons[] = "echo ran >ran; (echo ran >../outside) 2>/dev/null\n"
-                              "for i in 1 2 3 4 5; do (setsid sh -c 'sleep 300 & sleep 300 & wait' &) & done\n"
-                              "setsid setsid sleep 300 &\n"
-                              "echo up >up; sleep 300";
+/* Daemons that left their parents and their session, one of them in a nested group, and a command that stays.
+ */
+static const char daemons[] =
+    "echo ran >ran; (echo ran >../outside) 2>/dev/null\n"
+    "for i in 1 2 3 4 5; do (setsid sh -c 'sleep 300 & sleep 300 & wait' &) & done\n"
+    "setsid setsid sleep 300 &\n"
+    "echo up >up; sleep 300";
 
 /* --- a supervisor of our own --------------------------------------------------------------------------- */
 
@@ -98,8 +100,8 @@ static void start(struct talk *talk, char *const *command)
     fds.stderr_fd = null;
     fds.tmp = open(tmp, O_PATH | O_DIRECTORY | O_CLOEXEC);
     talk->liveness = liveness[1];
-    must(fds.tmp >= 0 && launch_prepare(&launch, &talk->world->plan, &talk->world->resolved, &fds, SENTINEL, NULL,
-                                        tmp, command) == 0);
+    must(fds.tmp >= 0 && launch_prepare(&launch, &talk->world->plan, &talk->world->resolved, &fds, SENTINEL,
+                                        NULL, tmp, command) == 0);
     talk->pid = spawn_chain(launcher, &launch, standard, talk->world->resolved.cwd_fd, NULL, NULL);
     must(talk->pid > 0);
     close(theirs);
@@ -116,7 +118,8 @@ static bool hear(const struct talk *talk, void *room, size_t size)
 /* Instead of CHECKS. Return: whether the talk goes on. */
 static bool say_checks(struct talk *talk)
 {
-    static struct channel_checks checks = {.type = CHANNEL_CHECKS, .count = 1, .check = {{.act = ACT_NO_NEW_PRIVS}}};
+    static struct channel_checks checks = {
+        .type = CHANNEL_CHECKS, .count = 1, .check = {{.act = ACT_NO_NEW_PRIVS}}};
     const size_t size = offsetof(struct channel_checks, check) + sizeof(checks.check[0]);
     const struct channel_word go = {.type = CHANNEL_GO};
 
@@ -207,7 +210,8 @@ static int finish(struct talk *talk)
 
 static int supervise_by_hand(struct world *world, char *const *command, struct report *report)
 {
-    struct talk talk = {.world = world, .die = (enum step)(world->at & 0xff), .manners = (enum manners)(world->at >> 8)};
+    struct talk talk = {
+        .world = world, .die = (enum step)(world->at & 0xff), .manners = (enum manners)(world->at >> 8)};
     struct channel_word word;
     struct channel_results results;
     bool here = false, guard = !world->plan.guard;
@@ -308,9 +312,9 @@ static const struct step_row {
     enum step step;
     bool runs;
 } steps[] = {
-    {"before HERE", STEP_BEFORE_HERE, false},     {"after HERE", STEP_AFTER_HERE, false},
-    {"after CHECKS", STEP_AFTER_CHECKS, false},   {"after RESULTS", STEP_AFTER_RESULTS, false},
-    {"after GO", STEP_AFTER_GO, true},            {"after the exec", STEP_AFTER_EXEC, true},
+    {"before HERE", STEP_BEFORE_HERE, false},   {"after HERE", STEP_AFTER_HERE, false},
+    {"after CHECKS", STEP_AFTER_CHECKS, false}, {"after RESULTS", STEP_AFTER_RESULTS, false},
+    {"after GO", STEP_AFTER_GO, true},          {"after the exec", STEP_AFTER_EXEC, true},
 };
 
 TEST_EACH(supervisor_killed, struct step_row, steps)
@@ -403,8 +407,8 @@ static void kill_at_moments(int moments, bool real)
         unfinished += !tree_has(&world, "ws/up");
         end_rest();
     }
-    test_note("of %d deaths within %llu us %u came after the command's first act and %u before its last", moments,
-              (unsigned long long)span, ran, unfinished);
+    test_note("of %d deaths within %llu us %u came after the command's first act and %u before its last",
+              moments, (unsigned long long)span, ran, unfinished);
     check(ran > 0 && unfinished > 0);
 }
 

@@ -126,12 +126,15 @@ static const struct boundary {
     {SURFACE_UNIX_ABSTRACT, MECHANISM_LANDLOCK_SCOPE, ACT_CONNECT_ABSTRACT, leave_scope_out, "--abstract",
      "no --abstract"},
     {SURFACE_IPC_SYSV, MECHANISM_SECCOMP, ACT_SHM_INFO, open_group, "ipc.sysv", "group ipc.sysv open"},
-    {SURFACE_IPC_KEYRING, MECHANISM_SECCOMP, ACT_KEYRING, open_group, "ipc.keyring", "group ipc.keyring open"},
+    {SURFACE_IPC_KEYRING, MECHANISM_SECCOMP, ACT_KEYRING, open_group, "ipc.keyring",
+     "group ipc.keyring open"},
     {SURFACE_IPC_MQUEUE, MECHANISM_SECCOMP, ACT_SENTINEL, leave_link_out, "seccomp-run", "no seccomp-run"},
     {SURFACE_PRIV_USERNS, MECHANISM_SECCOMP, ACT_SENTINEL, leave_link_out, "seccomp-run", "no seccomp-run"},
-    {SURFACE_KERNEL_SYSCALLS, MECHANISM_SECCOMP, ACT_SENTINEL, leave_link_out, "seccomp-run", "no seccomp-run"},
+    {SURFACE_KERNEL_SYSCALLS, MECHANISM_SECCOMP, ACT_SENTINEL, leave_link_out, "seccomp-run",
+     "no seccomp-run"},
     {SURFACE_PROC_TRACE, MECHANISM_LANDLOCK, ACT_READ_MEMORY, leave_landlock_out, "", "no Landlock layer"},
-    {SURFACE_PROC_ADJUST, MECHANISM_SECCOMP, ACT_PRLIMIT, open_group, "proc.adjust", "group proc.adjust open"},
+    {SURFACE_PROC_ADJUST, MECHANISM_SECCOMP, ACT_PRLIMIT, open_group, "proc.adjust",
+     "group proc.adjust open"},
     {SURFACE_PROC_SIGNAL, MECHANISM_LANDLOCK_SCOPE, ACT_SIGNAL, leave_scope_out, "--signal", "no --signal"},
     {SURFACE_PRIV_SETUID, MECHANISM_NO_NEW_PRIVS, ACT_NO_NEW_PRIVS, leave_restrictions_out, "",
      "no link that sets it"},
@@ -146,7 +149,8 @@ static const struct boundary {
     {SURFACE_TTY_INJECT, MECHANISM_LANDLOCK_HIDE, ACT_OPEN, leave_link_out, "hide-run", "no hide-run"},
     {SURFACE_TTY_STATE, MECHANISM_DETACH, ACT_TERMINAL, stay_in_session, "--group", "the caller's session"},
     {SURFACE_TTY_STATE, MECHANISM_LANDLOCK_HIDE, ACT_OPEN, leave_link_out, "hide-run", "no hide-run"},
-    {SURFACE_LIMIT_FILE_SIZE, MECHANISM_RLIMIT, ACT_FILE_SIZE, leave_limit_out, "--file-size", "no --file-size"},
+    {SURFACE_LIMIT_FILE_SIZE, MECHANISM_RLIMIT, ACT_FILE_SIZE, leave_limit_out, "--file-size",
+     "no --file-size"},
 };
 
 static const struct boundary *find_boundary(const struct check *check)
@@ -225,20 +229,24 @@ static size_t line_count;
 /* Says what was seen when a cell is not what it must be. */
 static void say_bad(const struct line *line, const char *cell)
 {
-    test_note("BAD %s by %s, act %s, canary %s %zu, %s: status %d, error %s %s on %s \"%s\", state %s, evidence %s, "
+    test_note("BAD %s by %s, act %s, canary %s %zu, %s: status %d, error %s %s on %s \"%s\", state %s, "
+              "evidence %s, "
               "inside %d, outside %d",
               surface_table[line->check.surface].name, mechanism_name(line->check.mechanism),
-              act_names[line->check.act], canary_names[line->check.canary], line->check.index, cell, seen->status,
-              error_name(seen->error.code), seen->error.reason, seen->error.surface, seen->error.message,
-              state_name(seen->claim.state), evidence_name(world_evidence(line->check.mechanism)), seen->inside,
-              seen->outside);
+              act_names[line->check.act], canary_names[line->check.canary], line->check.index, cell,
+              seen->status, error_name(seen->error.code), seen->error.reason, seen->error.surface,
+              seen->error.message, state_name(seen->claim.state),
+              evidence_name(world_evidence(line->check.mechanism)), seen->inside, seen->outside);
 }
 
 static void fill(struct line *line, enum cell cell, bool held, const char *words)
 {
     snprintf(line->cell[cell], CELL_WORDS, "%s", held ? words : "BAD");
     if (!check(held))
-        say_bad(line, cell == CELL_ABSENT ? "absent" : cell == CELL_MISSING ? "missing" : cell == CELL_REQUIRED ? "required" : "intact");
+        say_bad(line, cell == CELL_ABSENT     ? "absent"
+                      : cell == CELL_MISSING  ? "missing"
+                      : cell == CELL_REQUIRED ? "required"
+                                              : "intact");
 }
 
 static bool nothing_ran(void)
@@ -293,7 +301,8 @@ static void fill_missing(struct line *line, enum caller caller)
 
     world.missing = 1U << line->check.canary;
     need(world_run(&world, true));
-    fill(line, CELL_MISSING, only_probed(line), line->check.canary == CANARY_NONE ? "not asked: probed" : "probed");
+    fill(line, CELL_MISSING, only_probed(line),
+         line->check.canary == CANARY_NONE ? "not asked: probed" : "probed");
     world.require = true;
     need(world_run(&world, true));
     fill(line, CELL_REQUIRED,
@@ -320,7 +329,8 @@ static void fill_absent(struct line *line, enum caller caller)
     else
         fill(line, CELL_ABSENT, seen->status == CONFINED || (seen->inside && seen->outside), "no control");
     if (!line->attested)
-        check(world_evidence(line->check.mechanism) == EVIDENCE_PROBED && seen->claim.state != STATE_ENFORCED);
+        check(world_evidence(line->check.mechanism) == EVIDENCE_PROBED &&
+              seen->claim.state != STATE_ENFORCED);
 }
 
 /* --- the table ----------------------------------------------------------------------------------------- */
@@ -328,11 +338,10 @@ static void fill_absent(struct line *line, enum caller caller)
 static bool is_known(const struct check *check)
 {
     for (size_t i = 0; i < line_count; i++)
-        if (lines[i].variant != VARIANT_PLAIN ? false
-                                              : lines[i].check.surface == check->surface &&
-                                                    lines[i].check.mechanism == check->mechanism &&
-                                                    lines[i].check.act == check->act &&
-                                                    lines[i].check.canary == check->canary)
+        if (lines[i].variant != VARIANT_PLAIN
+                ? false
+                : lines[i].check.surface == check->surface && lines[i].check.mechanism == check->mechanism &&
+                      lines[i].check.act == check->act && lines[i].check.canary == check->canary)
             return true;
     return false;
 }
@@ -363,8 +372,9 @@ static void collect_lines(enum caller caller)
 static void print_table(enum caller caller)
 {
     test_note("| caller: %s", caller_names[caller]);
-    test_note("| %-15s | %-14s | %-11s | %-11s | %-28s | %-13s | %-17s | %-8s | %-18s | %s", "surface", "mechanism",
-              "act", "canary", "boundary taken away", "absent", "canary missing", "required", "intact", "plan");
+    test_note("| %-15s | %-14s | %-11s | %-11s | %-28s | %-13s | %-17s | %-8s | %-18s | %s", "surface",
+              "mechanism", "act", "canary", "boundary taken away", "absent", "canary missing", "required",
+              "intact", "plan");
     for (size_t i = 0; i < line_count; i++) {
         const struct line *line = &lines[i];
         char canary[32];
@@ -432,7 +442,8 @@ static void other_sentinel(struct world *world, const char *argument)
     world_insert(world, at + 1, argument);
 }
 
-/* A filter that somebody else loaded answers another errno. Two of them: the run's own may be either by chance. */
+/* A filter that somebody else loaded answers another errno. Two of them: the run's own may be either by
+ * chance. */
 TEST(another_filter_is_not_ours)
 {
     static const char *const others[] = {"300", "301"};

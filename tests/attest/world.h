@@ -1,5 +1,6 @@
 /*
- * world.h - one confinement per process: the policy, the plan as data that may be changed, the run, what was seen.
+ * world.h - one confinement per process: the policy, the plan as data that may be changed, the run, what was
+ * seen.
  *
  * A run takes over its process, so each is a forked child that makes everything
  * anew: caller, directories, policy, plan. What it saw is left in a mapping.
@@ -63,7 +64,7 @@ struct world {
     unsigned missing;         /* canaries left out */
     bool require;             /* the surface of `only` is required */
     bool terminal;            /* the run has a controlling terminal */
-    bool inheritable;         /* the caller has an inheritable capability, as some container engines leave one */
+    bool inheritable; /* the caller has an inheritable capability, as some container engines leave one */
     void (*change)(struct world *world, const char *argument);
     const char *argument;
     /* Instead of the real supervisor. Return: the status of the command, or 125. */
@@ -178,7 +179,8 @@ static void world_detach(const struct world *world)
 
 /* --- policy and plan ----------------------------------------------------------------------------------- */
 
-/* Everything is implied, as if a built-in default asked it: then what is not shown is reported, not refused. */
+/* Everything is implied, as if a built-in default asked it: then what is not shown is reported, not refused.
+ */
 static void world_ask(struct world *world, enum key key, const char *value)
 {
     struct error error = {0};
@@ -205,7 +207,8 @@ static void world_resolve(struct world *world)
     if (world->variant == VARIANT_LISTED)
         world_ask(world, KEY_READABLE, "listed");
     snprintf(path, sizeof(path), "%s/secret", world->base);
-    must(policy_add(&world->policy, LIST_HIDE, path, NULL, (struct origin){.layer = LAYER_BUILTIN}, &error) == 0);
+    must(policy_add(&world->policy, LIST_HIDE, path, NULL, (struct origin){.layer = LAYER_BUILTIN}, &error) ==
+         0);
     must(strings_addf(&world->env, "HOME=%s/home", world->base) == 0 &&
          strings_addf(&world->env, "TMPDIR=%s/home", world->base) == 0 &&
          strings_add(&world->env, "PATH=/usr/bin:/bin") == 0 &&
@@ -265,7 +268,8 @@ _Noreturn static void world_live(struct world *world, char *const *command)
     if (world->supervise)
         seen->status = world->supervise(world, command, &report);
     else
-        seen->status = run_supervised_without(&world->plan, &world->resolved, command, world->missing, &report);
+        seen->status =
+            run_supervised_without(&world->plan, &world->resolved, command, world->missing, &report);
     seen->error = report.error;
     if (world->only)
         seen->claim = world->plan.claims[world->only->surface];
@@ -278,7 +282,8 @@ done:
 
 static char world_script[] = "echo ran >ran; (echo ran >../outside) 2>/dev/null || exit 42";
 
-/* world_start() - run it in a process of its own; without a command only the plan is made. Return: its pid. */
+/* world_start() - run it in a process of its own; without a command only the plan is made. Return: its pid.
+ */
 static pid_t world_start(const struct world *model, bool command)
 {
     static char shell[] = "/bin/sh", option[] = "-c", script[4096];
