@@ -30,6 +30,15 @@ static void add_path(struct world *w, const char *path, enum grant grant, mode_t
         (struct resolved_path){.fd = -1, .path = (char *)(uintptr_t)path, .grant = grant, .type = type};
 }
 
+static void clear_world(struct world *w)
+{
+    policy_free(&w->policy);
+    strings_free(&w->resolved.env_secrets);
+    strings_free(&w->resolved.env_unset);
+    for (size_t i = 0; i < ARRAY_SIZE(w->levels); i++)
+        strings_free(&w->levels[i].except);
+}
+
 /* An ordinary user's workspace on a kernel with this ABI. */
 static void ordinary(struct world *w, int abi)
 {
@@ -343,6 +352,10 @@ TEST_EACH(plan_is_as_written, struct row, rows)
     need(fd >= 0);
     need(fd_read_all(fd, 1 << 20, &expected, &length) == 0);
     check_str(text.data, expected);
+    text_free(&text);
+    text_free(&twice);
+    clear_world(&world);
+    clear_world(&again);
 }
 
 /* What a plan claims must be shown by a check of that very mechanism, or be seen at the end of the run. */
@@ -361,6 +374,7 @@ TEST_EACH(every_claim_has_its_check, struct row, rows)
     if (backend_choose(&world.resolved, &world.host, world.supervised, &plan, &backend, tried, &tried_count,
                        &error) < 0) {
         check(*error.reason && *error.message);
+        clear_world(&world);
         return;
     }
     check(plan.word_count > 0);
@@ -373,4 +387,6 @@ TEST_EACH(every_claim_has_its_check, struct row, rows)
                          plan.checks[k].mechanism == plan.claims[s].by[i].mechanism;
             check(shown);
         }
+    plan_free(&plan);
+    clear_world(&world);
 }
