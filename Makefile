@@ -14,20 +14,18 @@ export BUILD LIBC CMD
 
 build: ; @tools/build
 
-try: needed ; @tools/build && tools/try
+# What is missing is installed for root; anybody else is told what to install.
+try: ; @tools/install-needed try && tools/build && tools/try
 
-check: needed ; @tools/check
+check: ; @tools/install-needed check && tools/check
 
-check-all: needed ; @tools/check --all
+check-all: ; @tools/install-needed check-all && tools/check --all
 
-fuzz: needed ; @tools/fuzz 600
+fuzz: ; @tools/install-needed check && tools/fuzz 600
 
 bench: build ; @tests/bench/run "$(BUILD)"
 
 install: build ; @tools/install "$(BUILD)/stage" "$(DESTDIR)$(PREFIX)"
-
-# Installs what is missing for root, says what to install for anybody else.
-needed: ; @tools/install-needed
 
 clean: ; rm -rf "$(BUILD)"
 
@@ -41,4 +39,4 @@ help:
 	@echo 'make clean     remove $(BUILD)'
 	@echo "make try CMD='...'  run your own command in a private workspace"
 
-.PHONY: build try check check-all fuzz bench install needed clean help
+.PHONY: build try check check-all fuzz bench install clean help

@@ -32,6 +32,7 @@ static void add_path(struct world *w, const char *path, enum grant grant, mode_t
 
 static void clear_world(struct world *w)
 {
+    w->policy.backend = NULL; /* a literal where a case sets it */
     policy_free(&w->policy);
     strings_free(&w->resolved.env_secrets);
     strings_free(&w->resolved.env_unset);
