@@ -81,6 +81,13 @@ fi
 # strace: the call never happens, and any value is answered. Each value is one that could pass for real.
 if strace -o /dev/null true 2>/dev/null; then
     for user in $users; do
+        # One prctl at a time, so that no check hides behind an earlier one: undumpable, dumpable for the pair,
+        # no_new_privs, undumpable. (The calls between them read back.)
+        for nth in 1 3 5 7; do
+            rm -f "$ran"
+            run as "$user" timeout -s KILL 10 strace -o /dev/null -e "inject=prctl:retval=0:when=$nth" "$links/landlock-run" --rw / -- "$act" create "$ran"
+            is "$user: strace: landlock-run: prctl $nth answers 0" "$status|$out|$([ -e "$ran" ] && echo ran)" '125||'
+        done
         for call in landlock_restrict_self landlock_create_ruleset prctl clone get_robust_list pipe2 wait4 openat fcntl close; do
             for value in 0 1 3 24; do
                 for grant in '--ro /' '--rw /'; do
