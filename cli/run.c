@@ -115,6 +115,8 @@ int command_run(char **argv, char **envp)
     else
         status = cli_status(&report.error);
     finish(&options, &output, &report);
+    strings_free(&report.warnings);
+    strings_free(&report.ephemeral);
     confinement_free(&confinement);
     options_free(&options);
     return status;

@@ -294,7 +294,7 @@ static json_t *make_sets(void)
 
 static const char *const grant_names[] = {
     [GRANT_NONE] = "none",     [GRANT_READ] = "read",     [GRANT_WRITE] = "write",
-    [GRANT_DEVICE] = "device", [GRANT_SOCKET] = "socket",
+    [GRANT_DEVICE] = "device", [GRANT_SOCKET] = "socket", [GRANT_SHOW] = "show",
 };
 
 static json_t *make_grants(const struct resolved *resolved)

@@ -60,7 +60,8 @@ static int collect_keep(struct launch *launch, const struct plan *plan, const st
         r = keep_add(launch, fds->tmp);
     if (r < 0)
         return r;
-    qsort(launch->keep, launch->keep_count, sizeof(int), compare_ints);
+    if (launch->keep_count > 0) /* qsort of nothing at NULL is undefined */
+        qsort(launch->keep, launch->keep_count, sizeof(int), compare_ints);
     for (size_t i = 0; i < launch->keep_count; i++)
         if (unique == 0 || launch->keep[unique - 1] != launch->keep[i])
             launch->keep[unique++] = launch->keep[i];
