@@ -21,6 +21,7 @@ for name in a/b . .. ''; do
 done
 fatal 'missing level' "$test_dir/none: No such file or directory" "$hr" --level "$test_dir/none" -- true
 fatal 'level that is a file' "/etc/passwd: Not a directory" "$hr" --level /etc/passwd -- true
+fatal 'missing shown path' "$test_dir/none: No such file or directory" "$hr" --level / --show "$test_dir/none" -- true
 mkdir "$test_dir/many"
 (cd "$test_dir/many" && seq 1 4097 | xargs touch)
 fatal 'more than 4096 entries' "$test_dir/many: more than 4096 entries beside what is hidden" "$hr" --level "$test_dir/many" -- true
@@ -72,6 +73,12 @@ for user in $users; do
     is "$user: moving a hidden file among the open ones" "$out" unreadable
     run hide "$user" sh -c "ln $home/.secret $home/ws/linked; cat $home/ws/linked 2>/dev/null || echo unreadable"
     is "$user: linking it there" "$out" unreadable
+
+    for row in .keys/deep/key:0 .secret:13; do
+        run as "$user" "$hr" --level / --except "$top" --level "$parent" --except "$base" --level "$test_dir" --except home \
+            --level "$home" --except .secret --except .keys --show "$home/.keys/deep" -- "$act" read "$home/${row%:*}"
+        is "$user: --show: ${row%:*}" "$status|$out" "0|${row#*:}"
+    done
 
     # Behind landlock-run, everyday moves between directories of the writable tree.
     behind() { as "$user" "$links/landlock-run" --ro / --rw "$home/ws" --rw /dev/null -- "$hr" --level / --except "$top" \
