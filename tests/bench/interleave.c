@@ -103,7 +103,8 @@ static void print_row(const struct row *row, size_t rounds, uint32_t *room)
     dprintf(out, "%s\t%u\t%u\t%u\t%ld\n", row->name, p10, median, room[rounds / 2], row->rss_kib);
 }
 
-/* 0, 1 and 2 become the null device, so that nothing is relayed; ours move out of the way. Return: 0, or -1. */
+/* 0, 1 and 2 become the null device, so that nothing is relayed; ours move out of the way. Return: 0, or -1.
+ */
 static int prepare_descriptors(void)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC), ends[2];

@@ -36,7 +36,8 @@ int main(int argc, char **argv, char **envp)
         return 125;
     attr.handled_access_fs = landlock_mask(LANDLOCK_FAMILY_FS, landlock_abi());
     ruleset = landlock_create(&attr);
-    if (ruleset < 0 || allow(ruleset, "/", LANDLOCK_FS_EXECUTE | LANDLOCK_FS_READ_FILE | LANDLOCK_FS_READ_DIR) ||
+    if (ruleset < 0 ||
+        allow(ruleset, "/", LANDLOCK_FS_EXECUTE | LANDLOCK_FS_READ_FILE | LANDLOCK_FS_READ_DIR) ||
         allow(ruleset, argv[0], attr.handled_access_fs))
         return 125;
     if (forking) {

@@ -4,8 +4,8 @@
  *     percall DIRECTORY CALLS
  *
  * Works below DIRECTORY, in names of its own that it removes. Prints one line per operation: NAME and
- * nanoseconds of CPU per call, the least of five repetitions. CPU time, because wall time on a busy machine is
- * mostly the others'; the least, because nothing makes a call faster than it is.
+ * nanoseconds of CPU per call, the least of five repetitions. CPU time, because wall time on a busy machine
+ * is mostly the others'; the least, because nothing makes a call faster than it is.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -54,8 +54,11 @@ static const struct {
     int (*act)(void);
     int calls; /* of what the name says, in one act */
 } operations[] = {
-    {"open+read+close", open_read_close, 1}, {"stat", stat_file, 1},    {"create+unlink", create_unlink, 1},
-    {"rename", rename_file, 2},              {"getppid", get_parent, 1},
+    {"open+read+close", open_read_close, 1},
+    {"stat", stat_file, 1},
+    {"create+unlink", create_unlink, 1},
+    {"rename", rename_file, 2},
+    {"getppid", get_parent, 1},
 };
 
 static int64_t cpu_ns(void)
