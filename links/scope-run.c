@@ -171,8 +171,8 @@ static char **parse_options(const struct chain *chain, struct scope *scope)
     return command;
 }
 
-/* Beside a layer with file rights *every* layer refuses renames and links across directories (EXDEV) unless it
- * handles REFER and grants it: one that holds nothing but signals or ports too. Return: the ruleset. */
+/* Beside a layer with file rights *every* layer refuses renames and links across directories (EXDEV) unless
+ * it handles REFER and grants it: one that holds nothing but signals or ports too. Return: the ruleset. */
 static int allow_renames(const struct chain *chain, struct landlock_ruleset_attr *attr)
 {
     int ruleset, root = domain_open(chain, "/");

@@ -180,11 +180,11 @@ static const struct {
     const char *name;
     int (*act)(const char *a, const char *b);
 } acts[] = {
-    {"read", do_read},       {"write", do_write},     {"otrunc", do_otrunc},     {"create", do_create},
-    {"unlink", do_unlink},   {"mkdir", do_mkdir},     {"truncate", do_truncate}, {"rmdir", do_rmdir},
-    {"symlink", do_symlink}, {"fifo", do_fifo},       {"device", do_device},     {"rdwr", do_rdwr},
-    {"rename", do_rename},   {"link", do_link},       {"signal", do_signal},     {"loopback", do_loopback},
-    {"connect", do_connect}, {"abstract", do_abstract}, {"listen", do_listen},   {"ioctl", do_ioctl},
+    {"read", do_read},       {"write", do_write},       {"otrunc", do_otrunc},     {"create", do_create},
+    {"unlink", do_unlink},   {"mkdir", do_mkdir},       {"truncate", do_truncate}, {"rmdir", do_rmdir},
+    {"symlink", do_symlink}, {"fifo", do_fifo},         {"device", do_device},     {"rdwr", do_rdwr},
+    {"rename", do_rename},   {"link", do_link},         {"signal", do_signal},     {"loopback", do_loopback},
+    {"connect", do_connect}, {"abstract", do_abstract}, {"listen", do_listen},     {"ioctl", do_ioctl},
     {"abi", do_abi},
 };
 

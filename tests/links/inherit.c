@@ -1,10 +1,10 @@
 /*
  * inherit.c - what a program inherits.
  *
- *     inherit COMMAND [ARG]...          opens, ignores, blocks and starts what can be inherited, and runs the rest
- *     inherit                           prints what it has inherited
- *     inherit keyring COMMAND [ARG]...  joins a session keyring named after its own, and runs the rest
- *     inherit keyring                   is it still that one?
+ *     inherit COMMAND [ARG]...          opens, ignores, blocks and starts what can be inherited, and runs the
+ * rest inherit                           prints what it has inherited inherit keyring COMMAND [ARG]...  joins
+ * a session keyring named after its own, and runs the rest inherit keyring                   is it still that
+ * one?
  */
 #include "../../links/kernel_abi.h"
 
@@ -56,8 +56,8 @@ static int keyring(char **rest)
         execv(rest[0], rest);
         return 99;
     }
-    if (kernel_call(SYS_keyctl, 6 /* KEYCTL_DESCRIBE */, KEY_SPEC_SESSION_KEYRING, KERNEL_PTR(seen), sizeof(seen), 0,
-                    0) < 0)
+    if (kernel_call(SYS_keyctl, 6 /* KEYCTL_DESCRIBE */, KEY_SPEC_SESSION_KEYRING, KERNEL_PTR(seen),
+                    sizeof(seen), 0, 0) < 0)
         return 99;
     puts(strstr(seen, name) ? "same" : "other");
     return 0;

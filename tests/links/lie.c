@@ -63,8 +63,7 @@ int main(int argc, char **argv)
         if (!value || program.len > 60)
             return 99;
         *value++ = '\0';
-        code[program.len++] =
-            (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number_of(word), 0, 1);
+        code[program.len++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number_of(word), 0, 1);
         code[program.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | atoi(value));
     }
     code[program.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);

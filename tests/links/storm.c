@@ -1,8 +1,8 @@
 /*
  * storm.c - a command that leaves as much behind as it can.
  *
- *     storm DAEMONS STORMS    double-forked daemons in sessions of their own, and processes that only fork; then ends
- *     storm guard             looks for a guard of ours and tries to reach it; prints each errno
+ *     storm DAEMONS STORMS    double-forked daemons in sessions of their own, and processes that only fork;
+ * then ends storm guard             looks for a guard of ours and tries to reach it; prints each errno
  *
  * Everything ends by itself after 20 seconds: a wall that is missing must not hurt the machine.
  */

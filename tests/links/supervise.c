@@ -3,9 +3,9 @@
  *
  *     supervise MODE COMMAND [ARG]...
  *
- * The command gets the liveness pipe as 21 and the channel as 20. MODE: `end` closes the pipe when the command has
- * ended, `die` ends itself by SIGKILL then, `deaf` has no other end of the channel. Everything that the command
- * leaves behind holds a pipe of ours, so that its end is seen, whoever and wherever it is.
+ * The command gets the liveness pipe as 21 and the channel as 20. MODE: `end` closes the pipe when the
+ * command has ended, `die` ends itself by SIGKILL then, `deaf` has no other end of the channel. Everything
+ * that the command leaves behind holds a pipe of ours, so that its end is seen, whoever and wherever it is.
  */
 #include "../../links/channel.h"
 
@@ -40,8 +40,8 @@ static pid_t receive_guard(int channel)
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
     struct ucred who;
 
-    if (!ended(channel, 3000) || recvmsg(channel, &message, 0) != sizeof(word) || word.type != CHANNEL_GUARD ||
-        !CMSG_FIRSTHDR(&message))
+    if (!ended(channel, 3000) || recvmsg(channel, &message, 0) != sizeof(word) ||
+        word.type != CHANNEL_GUARD || !CMSG_FIRSTHDR(&message))
         return 0;
     memcpy(&who, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(who));
     return who.pid;
@@ -52,8 +52,8 @@ int main(int argc, char **argv)
     int channel[2], live[2], held[2], status = 0, one = 1;
     pid_t command, guard;
 
-    if (argc < 3 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) != 0 || pipe2(live, O_CLOEXEC) != 0 ||
-        pipe2(held, O_CLOEXEC) != 0)
+    if (argc < 3 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) != 0 ||
+        pipe2(live, O_CLOEXEC) != 0 || pipe2(held, O_CLOEXEC) != 0)
         return 99;
     setsockopt(channel[0], SOL_SOCKET, SO_PASSCRED, &one, sizeof(one));
     command = fork();
@@ -71,7 +71,9 @@ int main(int argc, char **argv)
         close(channel[0]);
     } else {
         guard = receive_guard(channel[0]);
-        printf("guard %s\n", guard > 0 && guard != command && waitpid(guard, &status, WNOHANG) == 0 ? "is our child" : "absent");
+        printf("guard %s\n", guard > 0 && guard != command && waitpid(guard, &status, WNOHANG) == 0
+                                 ? "is our child"
+                                 : "absent");
     }
     waitpid(command, &status, 0);
     printf("command %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status));
@@ -82,6 +84,8 @@ int main(int argc, char **argv)
     close(live[1]);
     printf("then %s\n", ended(held[0], 3000) ? "nothing" : "something");
     guard = waitpid(-1, &status, 0);
-    printf("guard %d\n", guard < 0 ? -errno : WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status));
+    printf("guard %d\n", guard < 0           ? -errno
+                         : WIFEXITED(status) ? WEXITSTATUS(status)
+                                             : 1000 + WTERMSIG(status));
     return 0;
 }

@@ -3,8 +3,8 @@
  *
  *     unscoped [MUTATED]
  *
- * Starts the guard with no domain at all and ends the liveness pipe. Run it only in a pid namespace of its own, as
- * pid 1: what it must not do would end every process that it may signal.
+ * Starts the guard with no domain at all and ends the liveness pipe. Run it only in a pid namespace of its
+ * own, as pid 1: what it must not do would end every process that it may signal.
  */
 #include "../../links/guard.h"
 
@@ -18,7 +18,8 @@ int main(int argc, char **argv, char **envp)
     pid_t bystander, middle;
 
     (void)argc;
-    if (getpid() != 1 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || socketpair(AF_UNIX, SOCK_SEQPACKET, 0, channel) != 0 || pipe(live) != 0)
+    if (getpid() != 1 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        socketpair(AF_UNIX, SOCK_SEQPACKET, 0, channel) != 0 || pipe(live) != 0)
         return 99;
     bystander = fork();
     if (bystander == 0) {
