@@ -45,6 +45,10 @@ int cli_status(const struct error *error);
 /* cli_print() - write @text to stdout and empty it. Return: 0, or STATUS_REFUSED with a line on stderr. */
 int cli_print(struct text *text);
 
+/* cli_write() - all of @text, in one write where the kernel takes it: lines of several processes must not
+ * mix. A pipe that nobody reads is an error and not the end of confine. Return: 0 or a negative errno. */
+int cli_write(int fd, const struct text *text);
+
 /* cli_say() - write @text to stderr, for people, and empty it. */
 void cli_say(struct text *text);
 

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
@@ -81,7 +82,6 @@ int cli_status(const struct error *error)
     return error->code == ERROR_COMMAND_NOT_EXECUTABLE ? 126 : STATUS_REFUSED;
 }
 
-/* Everything in one write where the kernel takes it: lines of several processes must not mix. */
 static int write_all(int fd, const char *data, size_t length)
 {
     while (length > 0) {
@@ -97,11 +97,24 @@ static int write_all(int fd, const char *data, size_t length)
     return 0;
 }
 
+int cli_write(int fd, const struct text *text)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+    int result;
+
+    if (sigaction(SIGPIPE, &ignore, &before) != 0)
+        return -errno;
+    result = write_all(fd, text->data ? text->data : "", text->length);
+    if (sigaction(SIGPIPE, &before, NULL) != 0 && result == 0)
+        result = -errno;
+    return result;
+}
+
 void cli_say(struct text *text)
 {
     /* stderr is the last resort: when it fails there is nobody left to tell, and the status stays right. */
     if (text->length > 0)
-        (void)write_all(STDERR_FILENO, text->data, text->length);
+        (void)cli_write(STDERR_FILENO, text);
     text_free(text);
 }
 

@@ -11,6 +11,7 @@
 static int make_origin(struct policy *policy, const char *name, struct origin *ret_origin,
                        struct error *error)
 {
+    *ret_origin = (struct origin){0};
     if (strings_addf(&policy->store, "--%s", name) < 0)
         return error_no_memory(error);
     *ret_origin =

@@ -11,6 +11,8 @@
  */
 #include "cli/output.h"
 
+#include "cli/cli.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -234,25 +236,9 @@ int output_open(struct output *output, const char *name, const struct resolved *
     return 0;
 }
 
-static int write_all(int fd, const struct text *text)
-{
-    size_t done = 0;
-
-    while (done < text->length) {
-        ssize_t n = write(fd, text->data + done, text->length - done);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n < 0 ? -errno : -EIO;
-        done += (size_t)n;
-    }
-    return 0;
-}
-
 int output_write(struct output *output, const struct text *text, struct error *error)
 {
-    int result = write_all(output->fd, text);
+    int result = cli_write(output->fd, text);
 
     /* What was reserved and not needed goes back: only a change of size makes every file system do it. */
     if (result == 0 && output->regular && text->length < ROOM_BYTES &&

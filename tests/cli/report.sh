@@ -135,6 +135,22 @@ status=0
 "$confine" run $backend -w . --report fd:9 -- sh -c 'exit 4' 9>/dev/full 2>"$dir/err" || status=$?
 [ "$status" -eq 4 ] && has_line "No space left"
 result $? "a report that cannot be written is said, the status is the command's"
+# A pipe that nobody reads: descriptor 8.
+mkfifo "$dir/pipe"
+exec 7<>"$dir/pipe" 8>"$dir/pipe" 7<&-
+status=0
+"$confine" run $backend -w . --report fd:8 -- sh -c 'exit 4' 2>"$dir/err" || status=$?
+[ "$status" -eq 4 ] && has_line "Broken pipe"
+result $? "a report that nobody reads is said, the status is the command's"
+rm -f "$dir/report"
+status=0
+"$confine" run $backend -w . --report fd:9 --bogus -- true 9>"$dir/report" 2>&8 || status=$?
+[ "$status" -eq 125 ] && valid "$dir/report"
+result $? "a line that nobody reads does not keep the report back"
+call "$confine" run -m danger-full-access -q -- sh -c 'kill -PIPE $$; exit 9'
+[ "$status" -eq 141 ]
+result $? "SIGPIPE is the command's as it was"
+exec 8>&-
 cat >"$dir/full.sh" <<'END'
 mount -t tmpfs -o size=64k,mode=777 none "$1/outside" && head -c 1000000 /dev/zero >"$1/outside/fill" 2>/dev/null
 cd "$1/w" && shift && exec "$@"
