@@ -95,7 +95,10 @@ static void chain_detach(struct builder *b)
 
     add(b, "detach-run");
     add_special(b, WORD_KEEP);
-    add(b, b->supervised ? "--session" : "--group");
+    /* An exec has nobody in front who would take the terminal back, so it stays in the caller's group: no
+     * signal leaves the scope, and where there is none proc.signal is open anyway. */
+    if (b->supervised)
+        add(b, "--session");
     if (resolved->policy->limit_file_size) {
         snprintf(text, sizeof(text), "%llu", (unsigned long long)resolved->policy->limit_file_size);
         add(b, "--file-size");
