@@ -22,7 +22,7 @@
 #include <sys/sysmacros.h>
 #include <sys/time.h>
 
-#define KEEP_MAX      256
+#define KEEP_MAX      4096
 #define SIGNALS       64
 #define NULL_DEVICE   "/dev/null"
 #define CORE_LIMIT    1 /* bytes; 0 would not stop a piped core handler, 1 does */
@@ -68,7 +68,7 @@ static void add_keep(const struct chain *chain, struct detach *detach, const cha
         if (detach->keep[i] == fd)
             return;
     if (at == KEEP_MAX)
-        chain_fatal(chain, "--keep", "usage: at most 256 descriptors");
+        chain_fatal(chain, "--keep", "usage: at most 4096 descriptors");
     for (; at > 0 && detach->keep[at - 1] > fd; at--)
         detach->keep[at] = detach->keep[at - 1];
     detach->keep[at] = fd;
@@ -160,7 +160,7 @@ static void close_others(const struct chain *chain, const struct detach *detach)
 
         if (flags < 0)
             chain_fatal(chain, "--keep", "this descriptor is not open");
-        if (fcntl(fd, F_SETFD, flags & ~FD_CLOEXEC) != 0)
+        if ((flags & FD_CLOEXEC) && fcntl(fd, F_SETFD, flags & ~FD_CLOEXEC) != 0)
             chain_fatal_errno(chain, "--keep", errno);
         if (next < (unsigned)fd)
             close_between(chain, next, (unsigned)fd - 1);
@@ -197,7 +197,9 @@ static void reset_signals(const struct chain *chain)
 /* Lowers one limit, soft and hard, and reads it back; a hard limit that is lower already stays. */
 static void lower_limit(const struct chain *chain, const char *name, int resource, rlim_t value)
 {
-    struct rlimit limit = {0}, seen = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+    /* Where nothing is read, the value is set: 0 for the core limit would call a crash handler, 1 does not.
+     */
+    struct rlimit limit = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY}, seen = limit;
 
     if (getrlimit(resource, &limit) != 0)
         chain_fatal_errno(chain, name, errno);
@@ -208,6 +210,17 @@ static void lower_limit(const struct chain *chain, const char *name, int resourc
         chain_fatal_errno(chain, name, errno);
     if (seen.rlim_cur != limit.rlim_cur || seen.rlim_max != limit.rlim_max)
         chain_fatal(chain, name, "the kernel reported success but the limit is another");
+}
+
+/* The caller's mask and at least ours. Each call answers the mask before it, so each shows the last one done.
+ */
+static void set_umask(const struct chain *chain)
+{
+    mode_t before = umask(UMASK_ATLEAST), mask;
+
+    mask = (before | UMASK_ATLEAST) & ~(mode_t)UMASK_OWNER & 0777;
+    if (umask(mask) != UMASK_ATLEAST || umask(mask) != mask)
+        chain_fatal(chain, "umask", "the kernel reported success but the mask is another");
 }
 
 /* A session keyring of its own. Where there are no keys (ENOSYS) there is nothing to leave behind; where a
@@ -266,7 +279,6 @@ int detach_run(struct chain *chain)
 {
     static struct detach detach;
     char **command;
-    mode_t mask;
 
     chain_set_dumpable(chain, false);
     command = parse_options(chain, &detach);
@@ -277,8 +289,7 @@ int detach_run(struct chain *chain)
         session_enter(chain);
     if (detach.group)
         session_enter_group(chain);
-    mask = umask(UMASK_ATLEAST);
-    umask((mask | UMASK_ATLEAST) & ~(mode_t)UMASK_OWNER & 0777);
+    set_umask(chain);
     lower_limit(chain, "core limit", RLIMIT_CORE, CORE_LIMIT);
     if (detach.file_size)
         lower_limit(chain, "--file-size", RLIMIT_FSIZE, detach.file_bytes);
