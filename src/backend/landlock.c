@@ -557,6 +557,25 @@ static int refuse_host(const struct builder *b, struct error *error)
     return 0;
 }
 
+/* A named path that stays readable is refused, even where others are held and the surface as a whole is
+ * partial. */
+static int refuse_unhidden(const struct builder *b, struct error *error)
+{
+    for (size_t i = 0; i < b->resolved->hidden_count; i++) {
+        const struct hidden *hidden = &b->resolved->hidden[i];
+
+        if (!hidden->named || !hidden->held || is_open(b, SURFACE_FS_HIDDEN))
+            continue;
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, hidden->held,
+                  "the backend landlock cannot hide %s (%s): without mounts it stays readable",
+                  QUOTE(hidden->path), hidden->held);
+        error_surface(error, "fs.hidden");
+        return error_hint(error,
+                          "move it out of what is writable, do not ask for it, or say --open fs.hidden");
+    }
+    return 0;
+}
+
 static int plan_landlock(const struct resolved *resolved, const struct host *host, bool supervised,
                          struct plan *plan, struct error *error)
 {
@@ -567,6 +586,8 @@ static int plan_landlock(const struct resolved *resolved, const struct host *hos
     plan->supervised = supervised;
     plan->private_tmp = supervised && resolved->policy->tmp == TMP_PRIVATE;
     r = refuse_host(&b, error);
+    if (r == 0)
+        r = refuse_unhidden(&b, error);
     if (r < 0)
         return r;
     build_chain(&b);
