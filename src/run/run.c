@@ -139,6 +139,10 @@ static int prepare(struct run *run, int standard[3])
     r = relays_prepare(&run->relays, standard);
     if (r < 0)
         return fail(run, -r, "make the relays");
+    /* /dev/stdout and /dev/stderr open these pipes anew, by their owner and mode. */
+    for (int fd = 0; fd < 3 && run->resolved->switch_user; fd++)
+        if (standard[fd] != fd && fchown(standard[fd], run->resolved->uid, run->resolved->gid) != 0)
+            return fail(run, errno, "hand over the relays");
     /* 2 is the chain's until the command starts; what is to be the command's waits beside it. */
     run->stderr_fd = fcntl(standard[2], F_DUPFD_CLOEXEC, 3);
     if (run->stderr_fd < 0)
