@@ -111,8 +111,9 @@ static int add_word(struct launch *launch, const struct word *word, const struct
     return -EINVAL;
 }
 
-/* What leads tools to the temp directory. TMP and TEMP are moved only where they are set: makefiles have variables
- * of these names. The JVM looks at no environment for it, and zsh's here-documents at nothing but TMPPREFIX. */
+/* What leads tools to the temp directory. TMP and TEMP are moved only where they are set: makefiles have
+ * variables of these names. The JVM looks at no environment for it, and zsh's here-documents at nothing but
+ * TMPPREFIX. */
 static const struct tmp_variable {
     const char *assignment, *front, *back; /* `NAME=`; what stands before and after the directory */
     bool only_if_set, keep;                /* keep: the caller's own value counts */
