@@ -95,19 +95,6 @@ marked() {
     done
 }
 
-names() {
-    find /tmp /var/tmp /dev/shm -maxdepth 1 -name '.confine-*' 2>/dev/null | sort
-}
-
-# Canaries have fixed places. Those of other runs on this machine come and go; what was left stays.
-left_names() {
-    names >"$test_dir/.now"
-    comm -13 "$test_dir/.before" "$test_dir/.now" >"$test_dir/.new"
-    [ -s "$test_dir/.new" ] || return 0
-    sleep 2
-    names | comm -12 "$test_dir/.new" -
-}
-
 # In HOME: .cache/confine/caches and what the test itself put there ($kept: a pattern of find -path).
 left_in_home() {
     find "$home" -mindepth 1 ! -path "$home/.cache" ! -path "$home/.cache/confine" \
@@ -119,9 +106,10 @@ close() {
     is "no process is left" "$(marked)" ""
     is "the temp directory is empty" "$(ls -A "$tmp")" ""
     is "nothing is left in HOME but the cache directory" "$(left_in_home)" ""
-    is "no canary is left in /tmp, /var/tmp, /dev/shm" "$(left_names)" ""
     find "$reports" -type f -size 0 -delete
-    if /usr/bin/python3 -c 'import jsonschema' 2>/dev/null; then
+    if [ -z "$(ls "$reports")" ]; then
+        finish
+    elif /usr/bin/python3 -c 'import jsonschema' 2>/dev/null; then
         ok "every report is what the schema says" "$here/../cli/validate" "$here/../../docs/report.schema.json" \
             "$reports"/*
     else
@@ -130,5 +118,4 @@ close() {
     finish
 }
 
-names >"$test_dir/.before"
 echo "TAP version 13"
