@@ -71,6 +71,8 @@ result $? "probe"
 call "$confine" probe --json
 [ "$status" -eq 0 ] && json "$dir/out" '[b for b in d["backends"] if b["name"] == "landlock"][0]["surfaces"].__len__() == 44'
 result $? "probe --json"
+"$here/validate" "$here/../../docs/probe.schema.json" "$dir/out" >>"$dir/why"
+result $? "probe --json is what its schema says"
 json "$dir/out" 'all(b["usable"] or (b["reason"] and b["message"]) for b in d["backends"])'
 result $? "what cannot be used has a reason"
 call "$confine" probe -b landlock --json
