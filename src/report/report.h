@@ -69,7 +69,8 @@ void report_summary(const struct report *report, char *buffer, size_t size);
  * things, 1 everything (groups and surfaces). */
 void report_people(const struct report *report, int verbosity, struct text *text);
 
-/* report_surfaces() - one line per group of surfaces; @each: one per surface below it. Nothing without a plan. */
+/* report_surfaces() - one line per group of surfaces; @each: one per surface below it. Nothing without a
+ * plan. */
 void report_surfaces(const struct report *report, bool each, struct text *text);
 
 /* report_error() - the one line of an error: `confine: WHAT: WHY (HINT)`. */
