@@ -43,6 +43,16 @@ static int refuse_unknown(const char *name, struct error *error)
     return error_hint(error, "backends are auto, landlock and refuse");
 }
 
+/* --hide promises unreadable contents, and that names vanish only where mounts allow. */
+static bool promised_in_part(const struct resolved *resolved, const struct plan *plan, enum surface surface)
+{
+    const struct claim *claim = &plan->claims[surface];
+
+    return surface == SURFACE_FS_HIDDEN && claim->state == STATE_PARTIAL && claim->reason &&
+           strcmp(claim->reason, "names-visible") == 0 && !resolved->required[surface] &&
+           !resolved->required_group[surface] && !resolved->require_full;
+}
+
 /* A surface that was named and that nothing of this plan holds: refuse. What merely is implied may be
  * partial. */
 static int refuse_unheld(const struct resolved *resolved, const struct plan *plan, struct error *error)
@@ -51,12 +61,8 @@ static int refuse_unheld(const struct resolved *resolved, const struct plan *pla
         const struct claim *claim = &plan->claims[s];
         bool held = claim->state == STATE_ENFORCED || claim->state == STATE_ABSENT;
 
-        if (held || resolved->open[s])
-            continue;
-        if (resolved->named[s] && claim->state == STATE_PARTIAL && s != SURFACE_FS_WRITE)
-            continue;
-        if (!resolved->named[s] && !resolved->required[s] &&
-            !(resolved->require_full && plan_claims(resolved, s)))
+        if (held || !plan_needs(resolved, (enum surface)s) ||
+            promised_in_part(resolved, plan, (enum surface)s))
             continue;
         error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, claim->reason ? claim->reason : "not-held",
                   "the backend %s cannot hold %s here (%s): %s", plan->backend, surface_table[s].name,

@@ -16,7 +16,7 @@ static int plan_none(const struct resolved *resolved, const struct host *host, b
     for (int s = 0; s < SURFACE_COUNT; s++)
         plan_reason(plan, (enum surface)s, "danger-full-access");
     if (supervised && resolved->policy->limit_time_ms)
-        plan_raise(plan, SURFACE_LIMIT_TIME, STATE_PARTIAL, MECHANISM_SUPERVISOR, "no-guard");
+        plan_raise(plan, SURFACE_LIMIT_TIME, STATE_ENFORCED, MECHANISM_SUPERVISOR, NULL);
     return plan_special(plan, WORD_COMMAND);
 }
 

@@ -132,6 +132,15 @@ bool plan_claims(const struct resolved *resolved, enum surface surface)
     return false;
 }
 
+bool plan_needs(const struct resolved *resolved, enum surface surface)
+{
+    if (resolved->open[surface])
+        return false;
+    if (resolved->named[surface] || resolved->required[surface])
+        return true;
+    return (resolved->required_group[surface] || resolved->require_full) && plan_claims(resolved, surface);
+}
+
 /* A word is a link when the chain stands at its start or behind a `--` before the command. */
 const char **plan_links(const struct plan *plan)
 {

@@ -110,6 +110,10 @@ int plan_check(struct plan *plan, struct check check);
 /* plan_claims() - does the policy claim this surface (mode x option table of the contract)? */
 bool plan_claims(const struct resolved *resolved, enum surface surface);
 
+/* plan_needs() - must this surface hold, or the run be refused? What was named or required, by itself or as a
+ * claimed member of a group or of `full`. */
+bool plan_needs(const struct resolved *resolved, enum surface surface);
+
 /* plan_names() - the links of the chain in order, for report and people; static names, NULL-terminated array
  * owned by the caller (free the array only). */
 const char **plan_links(const struct plan *plan);

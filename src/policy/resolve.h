@@ -92,8 +92,9 @@ struct resolved {
     struct edge *edges;
     size_t edge_count;
 
-    bool open[SURFACE_COUNT];     /* --open */
-    bool required[SURFACE_COUNT]; /* --require, and what was named */
+    bool open[SURFACE_COUNT];           /* --open */
+    bool required[SURFACE_COUNT];       /* --require SURFACE */
+    bool required_group[SURFACE_COUNT]; /* --require GROUP: what of it the policy claims */
     bool require_full;
     bool named[SURFACE_COUNT]; /* the user named something that stands or falls with this surface */
 

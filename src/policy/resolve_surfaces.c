@@ -26,7 +26,8 @@ static int fail_surface(struct resolving *resolving, const struct asked *asked, 
     return error_hint(resolving->error, "did you mean `%s`?", nearest.best);
 }
 
-static int mark_word(struct resolving *resolving, const struct asked *asked, const char *word, bool *marks)
+static int mark_word(struct resolving *resolving, const struct asked *asked, const char *word, bool *marks,
+                     bool *group_marks)
 {
     int surface = surface_by_name(word);
 
@@ -37,12 +38,13 @@ static int mark_word(struct resolving *resolving, const struct asked *asked, con
     if (!surface_is_group(word))
         return fail_surface(resolving, asked, word);
     for (size_t i = 0; i < SURFACE_COUNT; i++)
-        marks[i] |= strcmp(surface_table[i].group, word) == 0;
+        group_marks[i] |= strcmp(surface_table[i].group, word) == 0;
     return 0;
 }
 
-/* One list of surfaces and groups, each entry one or several words. */
-static int mark_list(struct resolving *resolving, enum list list, bool *marks, bool *full)
+/* One list of surfaces and groups, each entry one or several words; a group may mean less than its members.
+ */
+static int mark_list(struct resolving *resolving, enum list list, bool *marks, bool *group_marks, bool *full)
 {
     const struct entries *entries = &resolving->policy->list[list];
     int r = 0;
@@ -62,7 +64,7 @@ static int mark_list(struct resolving *resolving, enum list list, bool *marks, b
             if (full && strcmp(word, "full") == 0)
                 *full = true;
             else
-                r = mark_word(resolving, &asked, word, marks);
+                r = mark_word(resolving, &asked, word, marks, group_marks);
         } while (r == 0 && *at++ == ',');
     }
     return r;
@@ -146,10 +148,11 @@ static void mark_named(const struct policy *policy, bool *named)
 int resolve_surfaces(struct resolving *resolving)
 {
     struct resolved *resolved = resolving->resolved;
-    int r = mark_list(resolving, LIST_OPEN, resolved->open, NULL);
+    int r = mark_list(resolving, LIST_OPEN, resolved->open, resolved->open, NULL);
 
     if (r == 0)
-        r = mark_list(resolving, LIST_REQUIRE, resolved->required, &resolved->require_full);
+        r = mark_list(resolving, LIST_REQUIRE, resolved->required, resolved->required_group,
+                      &resolved->require_full);
     if (r < 0 || resolved->mode == MODE_DANGER_FULL_ACCESS)
         return r; /* nothing is named where everything is open: --require refuses by itself */
     mark_named(resolving->policy, resolved->named);

@@ -511,7 +511,7 @@ TEST(what_is_named_is_marked)
     trial_set(&trial, KEY_LIMIT_TIME, "10s");
     need(trial_resolve(&trial) == 0);
     check(trial.resolved.open[SURFACE_PRIV_USERNS]);
-    check(trial.resolved.required[SURFACE_NET_TCP] && trial.resolved.required[SURFACE_NET_LISTED]);
+    check(trial.resolved.required_group[SURFACE_NET_TCP] && trial.resolved.required_group[SURFACE_NET_LISTED]);
     check(!trial.resolved.required[SURFACE_FS_READ] && !trial.resolved.require_full);
     check(trial.resolved.named[SURFACE_NET_UDP] && trial.resolved.named[SURFACE_LIMIT_TIME]);
     check(!trial.resolved.named[SURFACE_FS_HIDDEN] && !trial.resolved.named[SURFACE_ENV_SECRETS]);

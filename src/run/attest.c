@@ -474,12 +474,11 @@ static int refuse_unshown(const struct plan *plan, const struct resolved *resolv
 {
     for (int s = 0; s < SURFACE_COUNT; s++) {
         const struct claim *claim = &plan->claims[s];
-        bool needed = resolved->named[s] || resolved->required[s] ||
-                      (resolved->require_full && plan_claims(resolved, (enum surface)s));
 
-        if (!needed || resolved->open[s])
+        if (!plan_needs(resolved, (enum surface)s))
             continue;
-        if (!tried_in_vain(claim, (enum surface)s) && !(claim->reason && strcmp(claim->reason, "not-shown") == 0))
+        if (!tried_in_vain(claim, (enum surface)s) &&
+            !(claim->reason && strcmp(claim->reason, "not-shown") == 0))
             continue;
         error_set(error, ERROR_SANDBOX_UNAVAILABLE, EPERM, "not-shown",
                   "%s was asked for, and nothing on this machine could show that it holds",
