@@ -14,12 +14,12 @@
  * third of a fork's price) and the kernel asks nobody about one's own memory:
  * it was seen to succeed from inside the domain.
  *
- * The child only waits for the end of a pipe. It is not ended by a signal:
- * from inside a signal scope none leaves, and the one on a parent's death is
- * subject to that scope as well. The pipe ends with us, however we end.
+ * The child ends at once and is reaped last: a process that has ended keeps
+ * its credentials, and with them its place outside the domain, until then. So
+ * nothing has to keep it alive, and nothing can outlive us.
  *
- * Should:  be gone before the command starts, and soon after our death at any
- *          point; leave no SIGCHLD pending (its exit signal is 0).
+ * Should:  be gone before the command starts; leave no SIGCHLD pending (its
+ *          exit signal is 0).
  * Mustn't: use errno or anything else of the libc in the child: it runs on our
  *          memory. A faked clone that answers 0 enters the child's code in the
  *          link itself; it ends there with LINK_FAILED.
@@ -38,29 +38,15 @@
 #define __WALL 0x40000000
 #endif
 
-#define CONTROL_STACK 16384 /* never touched but for its last page */
+#define CONTROL_STACK 4096
 
 struct control {
-    pid_t pid;   /* the child, until control_end() */
-    int release; /* write end of its pipe; the child ends when this is closed */
+    pid_t pid; /* the child, until control_end() */
 };
-
-/* What the child needs. It mustn't rely on its argument: after a faked clone that is anything. */
-static struct {
-    int wait;
-    int release;
-} control_pipe;
 
 static int control_child(void *unused)
 {
-    char byte;
-
     (void)unused;
-    kernel_call(SYS_close, control_pipe.release, 0, 0, 0, 0, 0);
-    if (kernel_call(SYS_fcntl, control_pipe.release, F_GETFD, 0, 0, 0, 0) != -EBADF)
-        kernel_call(SYS_exit_group, LINK_FAILED, 0, 0, 0, 0, 0); /* it would wait for itself */
-    while (kernel_call(SYS_read, control_pipe.wait, KERNEL_PTR(&byte), 1, 0, 0, 0) == -EINTR)
-        ;
     kernel_call(SYS_exit_group, LINK_FAILED, 0, 0, 0, 0, 0);
     return LINK_FAILED; /* the libc's clone ends with it */
 }
@@ -82,30 +68,31 @@ static inline int inspect_control(const struct control *control)
 }
 
 /*
- * control_start() - take the child and show that it can be inspected.
+ * control_start() - take the child; it ends while the rules are put together.
  * @control: filled
  *
  * Makes the process dumpable until control_end(), because an undumpable one
- * cannot be inspected without any Landlock either. Ends the link on failure.
+ * cannot be inspected without any Landlock either.
  */
 static inline void control_start(const struct chain *chain, struct control *control)
 {
     static char stack[CONTROL_STACK] __attribute__((aligned(16)));
-    int ends[2] = {-1, -1};
-    int error;
 
     chain_set_dumpable(chain, true);
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        chain_fatal_errno(chain, "control pipe", errno);
-    if (ends[0] < 0 || ends[1] < 0 || ends[0] == ends[1])
-        chain_fatal(chain, "control pipe", "the kernel reported success but made no pipe");
-    control_pipe.wait = ends[0];
-    control_pipe.release = ends[1];
-    control->release = ends[1];
     control->pid = clone(control_child, stack + sizeof(stack), CLONE_VM, NULL);
     if (control->pid < 0)
         chain_fatal_errno(chain, "control child", errno);
-    close(ends[0]);
+}
+
+/* control_show() - see the child ended, and that it can be inspected. Ends the link otherwise. */
+static inline void control_show(const struct chain *chain, const struct control *control)
+{
+    siginfo_t ended;
+    int error;
+
+    while (waitid(P_PID, (id_t)control->pid, &ended, WEXITED | WNOWAIT | __WALL) != 0)
+        if (errno != EINTR)
+            chain_fatal_errno(chain, "control child", errno);
     error = inspect_control(control);
     if (error == -EIO)
         chain_fatal(chain, "control pair", "the kernel reported success but inspected nothing");
@@ -135,14 +122,11 @@ static inline int control_signal(const struct control *control)
     return (int)kernel_call(SYS_kill, control->pid, 0, 0, 0, 0, 0);
 }
 
-/* control_end() - let the child go, see it gone, and become undumpable again. */
+/* control_end() - reap the child, and become undumpable again. */
 static inline void control_end(const struct chain *chain, struct control *control)
 {
     pid_t gone;
 
-    close(control->release);
-    if (fcntl(control->release, F_GETFD) != -1 || errno != EBADF)
-        chain_fatal(chain, "control pipe", "the kernel reported success but closed nothing");
     do
         gone = waitpid(control->pid, NULL, __WALL);
     while (gone < 0 && errno == EINTR);

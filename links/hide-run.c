@@ -220,7 +220,7 @@ static void grant_path(const struct chain *chain, int ruleset, const char *path,
     int fd = domain_open(chain, path);
 
     domain_allow(chain, ruleset, fd, access, path);
-    close(fd);
+    domain_close(fd, path);
 }
 
 /*
@@ -241,6 +241,7 @@ int hide_run(struct chain *chain)
     if (domain_abi(chain) >= SINCE_REFER)
         attr.handled_access_fs |= LANDLOCK_FS_REFER;
     ruleset = domain_ruleset(chain, &attr);
+    control_start(chain, &control);
     if (attr.handled_access_fs & LANDLOCK_FS_REFER)
         grant_path(chain, ruleset, "/", LANDLOCK_FS_REFER);
     for (size_t i = 0; i < hide.shown_count; i++)
@@ -248,7 +249,7 @@ int hide_run(struct chain *chain)
     open_levels(chain, &hide);
     for (size_t i = 0; i < hide.level_count; i++)
         grant_level(chain, &hide, &hide.level[i], ruleset);
-    control_start(chain, &control);
+    control_show(chain, &control);
     domain_enter(chain, ruleset);
     control_restricted(chain, &control);
     check_hidden(chain, &hide);

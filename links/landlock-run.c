@@ -37,7 +37,7 @@ static void grant_path(const struct chain *chain, int ruleset, const char *path,
     if (!S_ISDIR(st.st_mode))
         access &= landlock_file_mask();
     domain_allow(chain, ruleset, fd, access, path);
-    close(fd);
+    domain_close(fd, path);
 }
 
 /* Goes through the options; with a RULESET their rules are added, with -1 they are only looked at, so that a
@@ -86,8 +86,9 @@ static void enter_domain(const struct chain *chain, int abi)
     int ruleset = domain_ruleset(chain, &attr);
     struct control control;
 
-    each_grant(chain, ruleset, attr.handled_access_fs);
     control_start(chain, &control);
+    each_grant(chain, ruleset, attr.handled_access_fs);
+    control_show(chain, &control);
     domain_enter(chain, ruleset);
     control_restricted(chain, &control);
     control_end(chain, &control);

@@ -143,7 +143,7 @@ static size_t each_option(const struct chain *chain, struct scope *scope, int ru
                 continue;
             }
             domain_allow(chain, ruleset, fd, LANDLOCK_FS_RESOLVE_UNIX, value);
-            close(fd);
+            domain_close(fd, value);
         } else {
             break;
         }
@@ -266,8 +266,9 @@ int scope_run(struct chain *chain)
 
     chain_set_dumpable(chain, false);
     command = parse_options(chain, &scope);
-    ruleset = build_ruleset(chain, &scope);
     control_start(chain, &scope.control);
+    ruleset = build_ruleset(chain, &scope);
+    control_show(chain, &scope.control);
     act_before(chain, &scope);
     domain_enter(chain, ruleset);
     control_restricted(chain, &scope.control);

@@ -56,6 +56,8 @@ int main(int argc, char **argv)
         pipe2(live, O_CLOEXEC) != 0 || pipe2(held, O_CLOEXEC) != 0)
         return 99;
     setsockopt(channel[0], SOL_SOCKET, SO_PASSCRED, &one, sizeof(one));
+    if (strcmp(argv[1], "deaf") == 0)
+        close(channel[0]); /* before there is anybody who could be quicker */
     command = fork();
     if (command == 0) {
         dup2(channel[1], 20);
@@ -67,9 +69,7 @@ int main(int argc, char **argv)
     close(channel[1]);
     close(live[0]);
     close(held[1]);
-    if (strcmp(argv[1], "deaf") == 0) {
-        close(channel[0]);
-    } else {
+    if (strcmp(argv[1], "deaf") != 0) {
         guard = receive_guard(channel[0]);
         printf("guard %s\n", guard > 0 && guard != command && waitpid(guard, &status, WNOHANG) == 0
                                  ? "is our child"
