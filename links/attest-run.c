@@ -177,10 +177,15 @@ static void close_behind(const struct attest *attest)
 {
     const struct chain *chain = attest->chain;
     const char *value;
+    int control = fcntl(STDIN_FILENO, F_DUPFD, STDERR_FILENO + 1);
     long answer = kernel_call(SYS_close_range, 3, INT_MAX, CLOSE_RANGE_CLOEXEC, 0, 0, 0);
 
     if (answer < 0)
         chain_fatal_errno(chain, "close_range", (int)-answer);
+    if (control < 0)
+        chain_fatal(chain, "close_range", "no descriptor is left to see it done by");
+    if (fcntl(control, F_GETFD) != FD_CLOEXEC)
+        chain_fatal(chain, "close_range", "the kernel reported success but closed nothing");
     for (size_t at = attest->first_option; chain->argv[at] && strcmp(chain->argv[at], "--") != 0;) {
         if (!chain_option(chain, &at, "--pass", &value)) {
             at++;

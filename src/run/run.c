@@ -7,7 +7,8 @@
  *      guard's pipe, canaries, relays;
  *   2. the chain starts. While it restricts itself, the controls are acted out;
  *   3. GUARD and HERE arrive; the checks go out; the answers come back; the
- *      canaries are looked at. GO is sent if everything holds;
+ *      canaries are looked at. What can fail of the supervision is set up. GO
+ *      is sent if everything holds;
  *   4. supervise() waits for the end of the last process;
  *   5. the temp directory is removed.
  *
@@ -26,10 +27,12 @@
 #include "run/supervise.h"
 #include "run/tmp.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 
 #define CHAIN_MS 10000 /* how long a chain may take to be here */
+#define WORDS_MS 1000  /* how long its last words may take */
 
 struct run {
     struct plan *plan;
@@ -46,6 +49,7 @@ struct run {
     int errors, their_errors; /* the chain's own stderr */
     int stderr_fd;            /* what the command gets as 2 */
     pid_t pid, guard;
+    struct supervision supervision;
 };
 
 static int fail(struct run *run, int errnum, const char *what)
@@ -198,8 +202,12 @@ static int chain_failed(struct run *run, ssize_t why)
     }
     if (why < 0 && why != -ECONNRESET)
         return fail(run, (int)-why, "talk to the chain");
+    run->channel = fd_close(run->channel); /* one that still waits for our word ends now, with its own */
     while (size < (ssize_t)sizeof(words) - 1) {
-        ssize_t got = read(run->errors, words + size, sizeof(words) - 1 - (size_t)size);
+        struct pollfd ready = {.fd = run->errors, .events = POLLIN};
+        ssize_t got = poll(&ready, 1, WORDS_MS) == 1
+                          ? read(run->errors, words + size, sizeof(words) - 1 - (size_t)size)
+                          : -1;
 
         if (got <= 0)
             break;
@@ -234,6 +242,19 @@ static int expect_word(struct run *run, int deadline_ms)
     return 0;
 }
 
+static int prepare_watch(struct run *run)
+{
+    run->supervision = (struct supervision){.resolved = run->resolved,
+                                            .plan = run->plan,
+                                            .relays = &run->relays,
+                                            .command = run->pid,
+                                            .guard = run->guard,
+                                            .channel = run->channel,
+                                            .liveness = run->liveness,
+                                            .report = run->report};
+    return supervise_prepare(&run->supervision);
+}
+
 static int attest(struct run *run)
 {
     static struct channel_checks checks;
@@ -265,6 +286,9 @@ static int attest(struct run *run)
     if (r < 0)
         return r;
     attest_end(&run->attestation);
+    r = prepare_watch(run);
+    if (r < 0)
+        return fail(run, -r, "supervise the command");
     r = channel_send(run->channel, &go, sizeof(go), NULL, 0);
     return r < 0 ? chain_failed(run, r == -EPIPE ? -ECONNRESET : r) : 0;
 }
@@ -328,25 +352,11 @@ static int exit_status(struct run *run, int exec_errno)
 
 static int watch(struct run *run)
 {
-    struct supervision supervision = {.resolved = run->resolved,
-                                      .plan = run->plan,
-                                      .relays = &run->relays,
-                                      .command = run->pid,
-                                      .guard = run->guard,
-                                      .channel = run->channel,
-                                      .liveness = run->liveness,
-                                      .started_ns = supervise_now_ns(),
-                                      .report = run->report};
-    int r;
-
+    run->supervision.started_ns = supervise_now_ns();
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    r = supervise(&supervision);
+    supervise(&run->supervision);
     run->liveness = -1;
-    if (r < 0) {
-        fail(run, -r, "supervise the command");
-        return LINK_FAILED;
-    }
-    return exit_status(run, supervision.exec_errno);
+    return exit_status(run, run->supervision.exec_errno);
 }
 
 /* In the vfork child: what supervise_block() holds back is ours, not the command's. A chain resets it itself.
@@ -373,6 +383,15 @@ static int run_unconfined(struct run *run)
     run->pid = spawn_chain(-1, &run->launch, standard, run->resolved->cwd_fd, unblock_signals, NULL);
     if (run->pid < 0)
         return run_error_exec(&run->report->error, (int)-run->pid, run->command[0], run->resolved->cwd_fd);
+    r = prepare_watch(run);
+    if (r < 0) { /* it has started, and nobody can watch it */
+        kill(run->pid, SIGKILL);
+        while (waitpid(run->pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+        run->report->outcome = (struct outcome){.kind = OUTCOME_SIGNALED, .status = -1, .signal = SIGKILL};
+        fail(run, -r, "supervise the command");
+        return 128 + SIGKILL;
+    }
     return watch(run);
 }
 

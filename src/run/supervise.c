@@ -278,7 +278,6 @@ static void on_wake(uv_timer_t *timer)
 
 static int start_signals(struct loop *loop)
 {
-    sigset_t set;
     int r = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(forwarded) && r == 0; i++) {
@@ -294,9 +293,6 @@ static int start_signals(struct loop *loop)
     child.data = loop;
     if (r == 0)
         r = uv_signal_start(&child, on_signal, SIGCHLD);
-    signal_set(&set);
-    signal(SIGPIPE, SIG_IGN);
-    sigprocmask(SIG_UNBLOCK, &set, NULL);
     return r;
 }
 
@@ -321,10 +317,6 @@ static int start_loop(struct loop *loop)
     }
     if (r == 0)
         r = relays_start(s->relays, &loop->uv);
-    if (r == 0 && s->resolved->policy->limit_time_ms)
-        r = uv_timer_start(&loop->limit, on_limit, s->resolved->policy->limit_time_ms, 0);
-    if (r == 0 && relays_wake(s->relays))
-        r = uv_timer_start(&loop->wake, on_wake, WAKE_MS, WAKE_MS);
     return r;
 }
 
@@ -376,27 +368,41 @@ static void judge_survivors(struct loop *loop)
         claim->by[0].evidence = EVIDENCE_ATTESTED;
 }
 
-int supervise(struct supervision *supervision)
-{
-    static struct loop loop;
-    int r;
+static struct loop the_loop; /* one run per process */
 
-    loop = (struct loop){.supervision = supervision, .outcome = &supervision->report->outcome};
-    r = start_loop(&loop);
-    if (r < 0) {
-        kill(supervision->command, SIGKILL);
-        supervision->liveness = fd_close(supervision->liveness);
-        while (waitpid(-1, NULL, __WALL) > 0 || errno == EINTR)
-            ;
-        return r;
-    }
-    reap(&loop); /* it may have ended before there was anybody to be told */
-    if (loop.phase != PHASE_GONE)
-        uv_run(&loop.uv, UV_RUN_DEFAULT);
-    read_channel(&loop);
+int supervise_prepare(struct supervision *supervision)
+{
+    the_loop = (struct loop){.supervision = supervision, .outcome = &supervision->report->outcome};
+    return start_loop(&the_loop);
+}
+
+/* From now on signals come in, and the time limit runs. Timers and dispositions that are valid cannot fail. */
+static void go(struct loop *loop)
+{
+    const struct supervision *s = loop->supervision;
+    sigset_t set;
+
+    uv_update_time(&loop->uv);
+    if (s->resolved->policy->limit_time_ms)
+        uv_timer_start(&loop->limit, on_limit, s->resolved->policy->limit_time_ms, 0);
+    if (relays_wake(s->relays))
+        uv_timer_start(&loop->wake, on_wake, WAKE_MS, WAKE_MS);
+    signal_set(&set);
+    signal(SIGPIPE, SIG_IGN);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+void supervise(struct supervision *supervision)
+{
+    struct loop *loop = &the_loop;
+
+    go(loop);
+    reap(loop); /* it may have ended before there was anybody to be told */
+    if (loop->phase != PHASE_GONE)
+        uv_run(&loop->uv, UV_RUN_DEFAULT);
+    read_channel(loop);
     relays_drain(supervision->relays);
     supervision->liveness = fd_close(supervision->liveness);
-    fill_outcome(&loop);
-    judge_survivors(&loop);
-    return 0;
+    fill_outcome(loop);
+    judge_survivors(loop);
 }

@@ -26,12 +26,19 @@ struct supervision {
 void supervise_block(void);
 
 /*
+ * supervise_prepare() - everything of it that can fail, to be done before `go`: loop, signals, relays.
+ * @supervision: kept until supervise() has returned
+ *
+ * Return: 0 or -errno.
+ */
+int supervise_prepare(struct supervision *supervision);
+
+/*
  * supervise() - wait for the command, forward signals, keep limits, then see the tree empty.
  *
- * Owns `liveness` and closes it. Return: 0, or -errno when it could not supervise: then everything was
- * killed.
+ * supervise_prepare() comes first. Owns `liveness` and closes it.
  */
-int supervise(struct supervision *supervision);
+void supervise(struct supervision *supervision);
 
 /* supervise_now_ns() - CLOCK_MONOTONIC. */
 uint64_t supervise_now_ns(void);
