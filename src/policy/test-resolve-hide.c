@@ -22,6 +22,15 @@ static const char *level_of(const struct trial *trial, const char *path)
     return NULL;
 }
 
+/* How many levels there are for what the test hides. /dev is always left out of `/`, and alone makes that
+ * level. */
+static size_t level_count(const struct trial *trial)
+{
+    const char *root = level_of(trial, "/");
+
+    return trial->resolved.level_count - (root && strcmp(root, "dev") == 0);
+}
+
 /* Only what the test hides: not the real credentials of whoever runs it. */
 static struct trial start_hiding(void)
 {
@@ -60,7 +69,7 @@ TEST(nothing_hidden_makes_no_level)
 
     need(trial_resolve(&trial) == 0);
     check_int(trial.resolved.hidden_count, 0);
-    check_int(trial.resolved.level_count, 0);
+    check_int(level_count(&trial), 0);
     trial_end(&trial);
 }
 
@@ -91,7 +100,7 @@ TEST(inside_a_writable_grant_nothing_is_held)
     trial_add(&trial, LIST_HIDE, trial_path("ws/.env"));
     need(trial_resolve(&trial) == 0);
     check_str(trial_hidden(&trial, "ws/.env")->held, "inside-writable");
-    check_int(trial.resolved.level_count, 0);
+    check_int(level_count(&trial), 0);
     trial_end(&trial);
 }
 
@@ -106,7 +115,7 @@ TEST(what_holds_a_grant_is_not_held)
     trial_add(&trial, LIST_HIDE, trial_path("home/projects"));
     need(trial_resolve(&trial) == 0);
     check_str(trial_hidden(&trial, "home/projects")->held, "contains-grant");
-    check_int(trial.resolved.level_count, 0);
+    check_int(level_count(&trial), 0);
     trial_end(&trial);
 }
 
@@ -136,7 +145,7 @@ TEST_EACH(a_level_has_a_bound, struct siblings, siblings)
     trial_add(&trial, LIST_HIDE, trial_path("home/many/secret"));
     need(trial_resolve(&trial) == 0);
     check_str(trial_hidden(&trial, "home/many/secret")->held, row->held);
-    check_int(trial.resolved.level_count > 0, row->held == NULL);
+    check_int(level_count(&trial) > 0, row->held == NULL);
     trial_end(&trial);
 }
 
@@ -256,7 +265,7 @@ TEST(what_is_not_readable_at_all_needs_no_level)
     trial_add(&trial, LIST_HIDE, trial_path("home/secret"));
     need(trial_resolve(&trial) == 0);
     check(trial_hidden(&trial, "home/secret") && !trial_hidden(&trial, "home/secret")->held);
-    check_int(trial.resolved.level_count, 0);
+    check_int(level_count(&trial), 0);
     trial_end(&trial);
 }
 
