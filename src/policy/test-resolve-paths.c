@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 
 #define FLIPS         10000
+#define FLIP_BURST    7
 #define FLIP_EXCHANGE 2 /* RENAME_EXCHANGE, which a libc may not show */
 #define COST_MOST_US  25.0
 #define PATHS         1000
@@ -55,9 +56,11 @@ static void *flip(void *unused)
     (void)unused;
     snprintf(directory, sizeof(directory), "%s/ws/sub", test_dir);
     snprintf(link, sizeof(link), "%s/ws/swap", test_dir);
-    while (!atomic_load(&flip_end))
-        if (syscall(SYS_renameat2, AT_FDCWD, directory, AT_FDCWD, link, FLIP_EXCHANGE) == 0)
-            atomic_fetch_add(&flip_count, 1);
+    while (!atomic_load(&flip_end)) {
+        if (syscall(SYS_renameat2, AT_FDCWD, directory, AT_FDCWD, link, FLIP_EXCHANGE) == 0 &&
+            atomic_fetch_add(&flip_count, 1) % FLIP_BURST == 0)
+            nanosleep(&(struct timespec){.tv_nsec = 1000}, NULL); /* else lookups starve behind the renames */
+    }
     return NULL;
 }
 

@@ -76,11 +76,13 @@ static void note_left(struct tree *tree, const char *name, int errnum, const cha
 static bool over_time(struct tree *tree)
 {
     struct timespec now;
+    int64_t passed;
 
-    if (tree->sweep->most_seconds == 0)
+    if (tree->sweep->most_ms == 0)
         return false;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    if ((uint64_t)(now.tv_sec - tree->start.tv_sec) < tree->sweep->most_seconds)
+    passed = (now.tv_sec - tree->start.tv_sec) * 1000 + (now.tv_nsec - tree->start.tv_nsec) / 1000000;
+    if (passed < (int64_t)tree->sweep->most_ms)
         return false;
     tree->sweep->bound = "seconds";
     return true;

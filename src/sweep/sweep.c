@@ -42,7 +42,7 @@ static bool parse_number(const char *text, uint64_t most, uint64_t *ret)
 }
 
 /* Exact words, each with its value in the next one. */
-static bool parse_arguments(char **argv, struct sweep *sweep, uint64_t *fd)
+static bool parse_arguments(char **argv, struct sweep *sweep, uint64_t *fd, uint64_t *seconds)
 {
     const struct {
         const char *name;
@@ -50,7 +50,7 @@ static bool parse_arguments(char **argv, struct sweep *sweep, uint64_t *fd)
     } options[] = {
         {"--fd", 1 << 20, fd},
         {"--entries", UINT64_C(1) << 40, &sweep->most_entries},
-        {"--seconds", UINT64_C(1) << 30, &sweep->most_seconds},
+        {"--seconds", UINT64_C(1) << 30, seconds},
     };
 
     if (!argv[1] || strcmp(argv[1], "remove") != 0)
@@ -69,12 +69,12 @@ static bool parse_arguments(char **argv, struct sweep *sweep, uint64_t *fd)
 
 int sweep_main(int argc, char **argv)
 {
-    struct sweep sweep = {.most_seconds = SECONDS_MOST};
-    uint64_t fd = DIRECTORY_FD;
+    uint64_t fd = DIRECTORY_FD, seconds = SECONDS_MOST;
+    struct sweep sweep = {0};
     struct stat st;
 
     (void)argc;
-    if (!parse_arguments(argv, &sweep, &fd)) {
+    if (!parse_arguments(argv, &sweep, &fd, &seconds)) {
         fputs(usage, stderr);
         return EXIT_FAILED;
     }
@@ -82,6 +82,7 @@ int sweep_main(int argc, char **argv)
         fprintf(stderr, "confine-sweep: fatal: descriptor %d: not an open directory\n", (int)fd);
         return EXIT_FAILED;
     }
+    sweep.most_ms = seconds * 1000;
     switch (sweep_remove((int)fd, &sweep)) {
     case SWEEP_EMPTY:
         return 0;

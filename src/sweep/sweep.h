@@ -15,7 +15,7 @@ enum sweep_end {
 
 struct sweep {
     uint64_t most_entries; /* 0: no bound */
-    uint64_t most_seconds; /* 0: no bound */
+    uint64_t most_ms;      /* 0: no bound; looked at about every thousand names */
 
     uint64_t removed;     /* entries taken away */
     char left[256];       /* the first name that could not be removed; not quoted */
