@@ -86,14 +86,6 @@ static int refuse_holding(struct resolving *resolving, const struct asked *asked
     for (size_t i = 0; i < ARRAY_SIZE(homes); i++)
         if (homes[i] && homes[i][0] == '/' && homes[i][1] && path_contains(path, homes[i]))
             return refuse_home(resolving, asked, path, homes[i]);
-    if (path_contains("/dev", path) && (!path_contains("/dev/shm", path) || strcmp(path, "/dev/shm") == 0))
-        return refuse_place(resolving, asked, path, "/dev", "the devices");
-    for (size_t i = 0; i < ARRAY_SIZE(wide_places); i++) {
-        const struct wide_place *place = &wide_places[i];
-
-        if (path_contains(path, place->path) || (place->below && path_contains(place->path, path)))
-            return refuse_place(resolving, asked, path, place->path, place->what);
-    }
     if (resolving->program && path_contains(path, resolving->program))
         return refuse_launcher(resolving, asked, path, resolving->program);
     if (resolving->links_dir &&
@@ -108,6 +100,14 @@ int refuse_wide(struct resolving *resolving, const struct asked *asked, const ch
 
     if (r < 0)
         return r;
+    if (path_contains("/dev", path) && (!path_contains("/dev/shm", path) || strcmp(path, "/dev/shm") == 0))
+        return refuse_place(resolving, asked, path, "/dev", "the devices");
+    for (size_t i = 0; i < ARRAY_SIZE(wide_places); i++) {
+        const struct wide_place *place = &wide_places[i];
+
+        if (path_contains(path, place->path) || (place->below && path_contains(place->path, path)))
+            return refuse_place(resolving, asked, path, place->path, place->what);
+    }
     return 0;
 }
 
