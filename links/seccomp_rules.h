@@ -163,6 +163,19 @@ static const struct seccomp_rule seccomp_rules[] = {
     RULE("openat2", BASE, EVERY, ENOSYS, "openat2", ALWAYS)
     /* A ring makes sockets and opens files without a system call that a filter sees. */
     RULE("io-uring", BASE, EVERY, ENOSYS, "io_uring_setup io_uring_enter io_uring_register", ALWAYS)
+    /* Access mode 3, neither reading nor writing: Landlock asks for no right at all, and the kernel opens any
+     * device node for its ioctls (held from ABI 5 on, but not the opening itself). It truncates as well. */
+    RULE("open-neither", BASE, EVERY, EACCES, "open", MASKED(1, 3, 3))
+    RULE("openat-neither", BASE, EVERY, EACCES, "openat", MASKED(2, 3, 3))
+    /* File systems that make, copy and remove whole trees behind a directory that was opened for reading, past
+     * every Landlock right. ENOTTY is what all others answer. btrfs: */
+    RULE("btrfs-snapshot", BASE, EVERY, ENOTTY, "ioctl", MASKED(1, 0xffff, 0x9401))
+    RULE("btrfs-subvolume", BASE, EVERY, ENOTTY, "ioctl", MASKED(1, 0xfffe, 0x940e)) /* create, destroy */
+    RULE("btrfs-snapshot-2", BASE, EVERY, ENOTTY, "ioctl", MASKED(1, 0xffff, 0x9417))
+    RULE("btrfs-subvolume-2", BASE, EVERY, ENOTTY, "ioctl", MASKED(1, 0xffff, 0x9418))
+    RULE("btrfs-destroy-2", BASE, EVERY, ENOTTY, "ioctl", MASKED(1, 0xffff, 0x943f))
+    RULE("bcachefs-subvolume", BASE, EVERY, ENOTTY, "ioctl", MASKED(1, 0xfffe, 0xbc10)) /* create, destroy */
+    RULE("ocfs2-reflink", BASE, EVERY, ENOTTY, "ioctl", IS(1, 0x40186f04))
 
     /* -- network */
     RULE("unix-socket", UNIX_PATH, LANDLOCK, EPERM, "socket", IS(0, FAMILY_UNIX))
@@ -185,11 +198,9 @@ static const struct seccomp_rule seccomp_rules[] = {
 
     /* -- truncate: the holes of Landlock below ABI 3 */
     RULE("truncate", TRUNCATE, LANDLOCK, EPERM, "truncate", ALWAYS)
-    /* Access mode 0 needs only the right to read; mode 3 (neither) needs none at all. Both truncate. */
+    /* Access mode 0 needs only the right to read, and truncates. */
     RULE("truncate-open", TRUNCATE, LANDLOCK, EPERM, "open", MASKED(1, 01003, 01000))
-    RULE("truncate-open-none", TRUNCATE, LANDLOCK, EPERM, "open", MASKED(1, 01003, 01003))
     RULE("truncate-openat", TRUNCATE, LANDLOCK, EPERM, "openat", MASKED(2, 01003, 01000))
-    RULE("truncate-openat-none", TRUNCATE, LANDLOCK, EPERM, "openat", MASKED(2, 01003, 01003))
 
     /* -- privilege */
     RULE("set-id-open", PRIV_SETUID, LANDLOCK, EPERM, "open", BITS(1, CREATES), BITS(2, SET_ID))

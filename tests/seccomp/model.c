@@ -8,7 +8,7 @@
  */
 #include "filter.h"
 
-#define POOL_MAX 160
+#define POOL_MAX 400
 
 struct pool {
     uint64_t value[POOL_MAX];

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <termios.h>
 
 extern char **environ;
 
@@ -176,6 +177,22 @@ static int act_type(void)
     return read(slave, text, sizeof(text)) == 2 && text[0] == 'a' ? 0 : 201;
 }
 
+/* Landlock as ABI 4 has it, without a right: what is opened for neither reading nor writing needs none. */
+static int act_open_neither(void)
+{
+    struct {
+        uint64_t fs;
+    } attributes = {0x7fff};
+    int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attributes, sizeof(attributes), 0), modes = 0;
+    struct termios termios;
+
+    if (ruleset < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        syscall(SYS_landlock_restrict_self, ruleset, 0) != 0 || open("/dev/ptmx", O_RDONLY | O_NOCTTY) >= 0)
+        return 200;
+    modes = (int)syscall(SYS_openat, AT_FDCWD, "/dev/ptmx", O_ACCMODE | O_NOCTTY);
+    return modes < 0 ? errno : answer(tcgetattr(modes, &termios));
+}
+
 static const struct wall {
     const char *name, *rule, *group; /* group NULL: it cannot be opened */
     int (*act)(void);
@@ -198,6 +215,7 @@ static const struct wall {
     {"openat2", "openat2", NULL, act_openat2, ENOSYS, NULL},
     {"file handle", "handle-name", "kernel.syscalls", act_handle, EOPNOTSUPP, NULL},
     {"READ_IMPLIES_EXEC", "personality", "kernel.syscalls", act_executable_pages, EPERM, NULL},
+    {"neither reading nor writing", "openat-neither", NULL, act_open_neither, EACCES, NULL},
     {"TIOCSTI", "tty-sti", "tty.inject", act_type, EPERM, NULL},
 };
 
