@@ -176,15 +176,20 @@ static void reset_signals(const struct chain *chain)
     static const int timers[] = {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
     const uint64_t action[4] = {0}; /* struct sigaction of the kernel: SIG_DFL, no flag, no mask */
     const uint64_t nothing = 0;
+    uint64_t before[4];
     const struct itimerval off = {0};
     long error;
 
     for (int signal = 1; signal <= SIGNALS; signal++) {
         if (signal == SIGKILL || signal == SIGSTOP)
             continue;
-        error = kernel_call(SYS_rt_sigaction, signal, KERNEL_PTR(action), 0, sizeof(uint64_t), 0, 0);
+        before[0] = UINT64_MAX; /* no handler: what was there is written over it */
+        error = kernel_call(SYS_rt_sigaction, signal, KERNEL_PTR(action), KERNEL_PTR(before), sizeof(uint64_t), 0,
+                            0);
         if (error)
             chain_fatal_errno(chain, "rt_sigaction", (int)-error);
+        if (before[0] == UINT64_MAX)
+            chain_fatal(chain, "rt_sigaction", "the kernel reported success but did nothing");
     }
     for (size_t i = 0; i < sizeof(timers) / sizeof(timers[0]); i++)
         if (setitimer(timers[i], &off, NULL) != 0)
