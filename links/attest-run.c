@@ -1,7 +1,8 @@
 /*
  * attest-run - check the boundary from inside, and start the command on the supervisor's word only.
  *
- *   attest-run [--channel FD] [--stderr FD] [--pass FD]... [--refused SPEC]... -- COMMAND [ARG]...
+ *   attest-run [--channel FD] [--stderr FD] [--descriptors N] [--pass FD]... [--refused SPEC]...
+ *              -- COMMAND [ARG]...
  *
  * Theory of operation. Every other link has run and has shown its own
  * mechanism. What is still unknown is whether the whole holds: so the acts
@@ -23,6 +24,7 @@
  * --stderr FD: 2 is the chain's own until the command starts, so that a link's
  * last words reach the supervisor; FD becomes 2 then.
  * --pass FD: stays open in the command. Everything else above 2 is closed.
+ * --descriptors N: the soft limit of open descriptors, which the chain had to raise, becomes N again.
  */
 #include "acts.h"
 
@@ -33,6 +35,7 @@ struct attest {
     char **command;
     int channel;
     int stderr_fd;
+    int descriptors; /* -1: the limit stays */
     size_t first_option;
 };
 
@@ -195,6 +198,15 @@ static void close_behind(const struct attest *attest)
         if (fcntl(fd, F_SETFD, 0) != 0)
             chain_fatal_errno(chain, "--pass", errno);
     }
+    if (attest->descriptors >= 0) {
+        struct rlimit limit;
+
+        if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+            chain_fatal_errno(chain, "--descriptors", errno);
+        limit.rlim_cur = (rlim_t)attest->descriptors;
+        if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+            chain_fatal_errno(chain, "--descriptors", errno);
+    }
     if (attest->stderr_fd >= 0 && dup2(attest->stderr_fd, STDERR_FILENO) < 0)
         chain_fatal_errno(chain, "--stderr", errno);
 }
@@ -221,7 +233,8 @@ _Noreturn static void tell_exec_failed(const struct attest *attest, int errnum)
 
 int attest_run(struct chain *chain)
 {
-    struct attest attest = {.chain = chain, .channel = -1, .stderr_fd = -1, .first_option = 1};
+    struct attest attest = {
+        .chain = chain, .channel = -1, .stderr_fd = -1, .descriptors = -1, .first_option = 1};
     const char *value;
     size_t at = 1;
 
@@ -231,6 +244,8 @@ int attest_run(struct chain *chain)
             attest.channel = chain_number(chain, "--channel", value);
         else if (chain_option(chain, &at, "--stderr", &value))
             attest.stderr_fd = chain_number(chain, "--stderr", value);
+        else if (chain_option(chain, &at, "--descriptors", &value))
+            attest.descriptors = chain_number(chain, "--descriptors", value);
         else if (!chain_option(chain, &at, "--pass", &value) &&
                  !chain_option(chain, &at, "--refused", &value))
             break;

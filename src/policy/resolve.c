@@ -6,6 +6,8 @@
  */
 #include "policy/resolve_internal.h"
 
+#include <sys/resource.h>
+
 #include <unistd.h>
 
 /* How wide each mode is. */
@@ -89,9 +91,12 @@ int resolve_policy(const struct policy *policy, char *const *env, struct resolve
                    struct error *error)
 {
     struct resolving resolving = {.policy = policy, .env = env, .resolved = resolved, .error = error};
+    struct rlimit limit;
     int r;
 
     *resolved = (struct resolved){.policy = policy, .workspace_fd = -1, .cwd_fd = -1};
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+        resolved->descriptor_limit = limit.rlim_cur;
     r = resolve_steps(&resolving);
     resolving_end(&resolving);
     if (r < 0)

@@ -102,6 +102,7 @@ struct resolved {
     char *tmp_directory;        /* --tmp DIR, canonical; TMPDIR names it. NULL: none is named */
     struct strings env_unset;   /* names taken away by @secrets or by name, for the report */
     struct strings env_secrets; /* names that @secrets took away: checked to be absent */
+    uint64_t descriptor_limit;  /* the caller's own RLIMIT_NOFILE, which resolving may have raised */
     int *pass_fds;
     size_t pass_fd_count;
 

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static int keep_add(struct launch *launch, int fd)
@@ -73,6 +74,7 @@ static int add_word(struct launch *launch, const struct word *word, const struct
                     const struct chain_fds *fds, int sentinel, const struct strings *checks,
                     char *const *command)
 {
+    struct rlimit limit;
     int r = 0;
 
     switch (word->kind) {
@@ -95,6 +97,10 @@ static int add_word(struct launch *launch, const struct word *word, const struct
             r = strings_add(&launch->argv, "--keep") ?: strings_addf(&launch->argv, "%d", launch->keep[i]);
         return r;
     case WORD_PASS:
+        /* The command gets its caller's limit back, not the one that many grants needed. */
+        if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > resolved->descriptor_limit)
+            r = strings_add(&launch->argv, "--descriptors")
+                    ?: strings_addf(&launch->argv, "%u", (unsigned)resolved->descriptor_limit);
         for (size_t i = 0; i < resolved->pass_fd_count && r == 0; i++)
             r = strings_add(&launch->argv, "--pass")
                     ?: strings_addf(&launch->argv, "%d", resolved->pass_fds[i]);
