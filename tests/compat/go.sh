@@ -77,6 +77,19 @@ does "go test" 'go test ./part 2>&1 | grep -q ^ok || { go test ./part; exit 1; }
 does "a second go test comes from the cache" 'go test -run Twice ./part >first && go test -run Twice ./part >second && grep -q "(cached)" second'
 does "gofmt, go list, go run, go mod tidy, go generate" 'test -z "$(gofmt -l .)" && go list ./... | grep -q part && go mod tidy && go generate ./... && go run ./cmd/tool | grep -q ^42'
 ok "the cache is the private one of this workspace" test -d "$home/.cache/confine/caches"/*/go-build/00
+options=(--caches off)
+refuses "--caches off: go says which directory it could not make" 'build cache|permission denied|Permission denied' 'go build -o tool ./cmd/tool'
+options=(--caches host)
+refuses "--caches host without such a cache: the same" 'build cache|permission denied|Permission denied' 'go build -o tool ./cmd/tool'
+mkdir -p "$home/.cache/go-build"
+own "$home/.cache"
+does "--caches host: the user's own cache is used" 'go build -o tool ./cmd/tool'
+ok "and filled" test -d "$home/.cache/go-build/00"
+rm -rf "$home/.cache/go-build"
+options=()
+inside=(GOCACHE="$w/.gocache")
+does "a GOCACHE of the caller's counts" 'go build -o tool ./cmd/tool && test -d .gocache/00'
+inside=()
 refuses "a module from the network is not there, and go says so" 'Operation not permitted|operation not permitted|no such host|lookup' \
     'timeout 20 go get golang.org/x/text@v0.3.0'
 close

@@ -58,5 +58,7 @@ does "with little memory, another collector, and a dump" 'java -Xmx64m -XX:+UseS
 does "the caller's JAVA_TOOL_OPTIONS stay" 'test -n "$JAVA_TOOL_OPTIONS"'
 inside=(JAVA_TOOL_OPTIONS=-Dmine=1)
 is "the caller's own JAVA_TOOL_OPTIONS count" "$(confined -q -- printenv JAVA_TOOL_OPTIONS)" "-Dmine=1"
+refuses "and then its temp files go to /tmp, where they are refused by name" 'AccessDenied|Permission denied' \
+    'java src/org/example/Main.java'
 inside=()
 close
