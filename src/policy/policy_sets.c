@@ -415,12 +415,17 @@ static bool matches(const char *pattern, const char *name)
         if (*pattern == '*') {
             star = ++pattern;
             retry = name;
+            if (!*star)
+                return true;
         } else if (*pattern == upper(*name)) {
             pattern++;
             name++;
         } else if (star) {
             pattern = star;
-            name = ++retry;
+            do /* the next place where the part after the star could begin */
+                retry++;
+            while (*retry && upper(*retry) != *star && *star != '*');
+            name = retry;
         } else {
             return false;
         }
@@ -430,14 +435,34 @@ static bool matches(const char *pattern, const char *name)
     return *pattern == '\0';
 }
 
+/* One bit per letter that occurs. A pattern cannot match a name that lacks one of its letters, and nearly all
+ * names lack one. */
+static uint32_t letters_of(const char *text)
+{
+    uint32_t letters = 0;
+
+    for (; *text; text++)
+        if (*text != '*' && *text != '!')
+            letters |= UINT32_C(1) << (upper(*text) & 31);
+    return letters;
+}
+
 bool secret_name(const char *variable)
 {
+    static uint32_t needed[ARRAY_SIZE(secrets)];
+    uint32_t letters = letters_of(variable);
     bool secret = false;
 
-    for (const struct set_item *item = secrets; item->value; item++) {
-        if (item->value[0] == '!' && matches(item->value + 1, variable))
+    for (size_t i = 0; secrets[i].value; i++) {
+        const char *pattern = secrets[i].value;
+
+        if (!needed[i])
+            needed[i] = letters_of(pattern);
+        if (needed[i] & ~letters)
+            continue;
+        if (pattern[0] == '!' && matches(pattern + 1, variable))
             return false;
-        secret = secret || (item->value[0] != '!' && matches(item->value, variable));
+        secret = secret || (pattern[0] != '!' && matches(pattern, variable));
     }
     return secret;
 }

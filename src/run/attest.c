@@ -146,7 +146,7 @@ static bool wire_canary(struct attestation *attestation, struct attempt *attempt
     case CANARY_HIDDEN:
         return wire_hidden(attestation, attempt, resolved);
     case CANARY_DEVICE: {
-        const char *device = canary_device(resolved);
+        const char *device = canary_device(attestation, resolved);
 
         set_name(wire, device);
         return device != NULL;

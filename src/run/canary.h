@@ -28,7 +28,7 @@ void canary_inherited(struct attestation *attestation);
 
 /* canary_device() - a device node that the caller can open and that is not granted. Return: its name or NULL.
  */
-const char *canary_device(const struct resolved *resolved);
+const char *canary_device(const struct attestation *attestation, const struct resolved *resolved);
 
 /* canary_seen_crossed() - look from outside: did anything arrive, or change, that must not have? */
 bool canary_seen_crossed(const struct attestation *attestation, enum canary canary, pid_t command);

@@ -23,7 +23,7 @@
 #include <sys/mman.h>
 
 #define UNIT         16U
-#define FIRST_REGION (96U * 1024) /* what a run needs, mostly; mapped with its pages */
+#define FIRST_REGION (48U * 1024) /* what a run needs before the command starts; mapped with its pages */
 #define NEXT_REGION  (1024U * 1024)
 #define FINE_MAX     1024U        /* block sizes up to here are multiples of UNIT, above powers of two */
 #define BLOCK_MAX    (64U * 1024) /* what is larger is mapped by itself */
