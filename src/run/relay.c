@@ -197,6 +197,7 @@ static void copy_once(struct relay *relay)
         }
         relay->held = (size_t)got;
         relay->at = 0;
+        relay->taken += (uint64_t)got;
     }
     flush_held(relay);
 }
@@ -269,16 +270,21 @@ bool relays_wake(struct relays *relays)
     return true;
 }
 
-/* What the command left in its input pipe, and what was read ahead of it, goes back to the file. */
+/* What the command left in its input pipe, and what was read ahead of it, goes back to the file. Never more
+ * than was taken: the command may write into its own input, and the caller would read again what stood before
+ * it. */
 static void give_back(struct relay *relay)
 {
-    int unread = 0;
+    int in_pipe = 0;
+    uint64_t unread;
 
     if (relay->terminal_in || relay->theirs < 0)
         return;
-    if (ioctl(relay->theirs, FIONREAD, &unread) != 0)
-        unread = 0;
-    unread += (int)(relay->held - relay->at);
+    if (ioctl(relay->theirs, FIONREAD, &in_pipe) != 0)
+        in_pipe = 0;
+    unread = (uint64_t)in_pipe + (relay->held - relay->at);
+    if (unread > relay->taken)
+        unread = relay->taken;
     if (unread > 0)
         lseek(relay->from, -(off_t)unread, SEEK_CUR);
 }

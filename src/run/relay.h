@@ -25,6 +25,7 @@ struct relay {
     int failed; /* errno of a write that lost output */
     char *buffer;
     size_t held, at;
+    uint64_t taken; /* read so far */
     uv_poll_t source, sink;
     bool source_open, sink_open;
 };

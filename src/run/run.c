@@ -29,6 +29,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #define CHAIN_MS 10000 /* how long a chain may take to be here */
@@ -71,11 +72,25 @@ static int open_standard(void)
 }
 
 static volatile sig_atomic_t inner; /* pid of the process that does our work */
+static pid_t front;                 /* in that one: the process in front of it, else 0 */
 
 static void pass_on(int signum)
 {
     if (inner > 0)
         kill((pid_t)inner, signum);
+}
+
+/* Whoever ends the process in front of us, by SIGKILL as well, means the run: the guard then ends the rest.
+ * To be said again after every change of user, which makes the kernel forget it. */
+static int die_with_front(void)
+{
+    if (front == 0)
+        return 0;
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
+        return -errno;
+    if (getppid() != front)
+        _exit(LINK_FAILED);
+    return 0;
 }
 
 /*
@@ -84,6 +99,7 @@ static void pass_on(int signum)
  */
 static int leave_strangers(void)
 {
+    pid_t self = getpid();
     int status;
 
     if (waitpid(-1, &status, WNOHANG) < 0 && errno == ECHILD)
@@ -91,8 +107,10 @@ static int leave_strangers(void)
     inner = fork();
     if (inner < 0)
         return -errno;
-    if (inner == 0)
-        return 0;
+    if (inner == 0) {
+        front = self;
+        return die_with_front();
+    }
     static const int passed[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT};
     sigset_t none;
 
@@ -266,6 +284,8 @@ static int attest(struct run *run)
     int r;
 
     r = attest_controls(&run->attestation, run->resolved, run->missing);
+    if (r == 0)
+        r = die_with_front();
     if (r < 0)
         return fail(run, -r, "act as the command's user");
     r = expect_word(run, CHAIN_MS);
@@ -276,6 +296,9 @@ static int attest(struct run *run)
                      run->attestation.descriptor_count);
     if (r < 0)
         return chain_failed(run, r == -EPIPE ? -ECONNRESET : r);
+    r = prepare_watch(run); /* while the chain tries what we asked for */
+    if (r < 0)
+        return fail(run, -r, "supervise the command");
     got = channel_receive(run->channel, &results, sizeof(results), CHAIN_MS, &writer);
     if (got <= 0)
         return chain_failed(run, got);
@@ -286,9 +309,6 @@ static int attest(struct run *run)
     if (r < 0)
         return r;
     attest_end(&run->attestation);
-    r = prepare_watch(run);
-    if (r < 0)
-        return fail(run, -r, "supervise the command");
     r = channel_send(run->channel, &go, sizeof(go), NULL, 0);
     return r < 0 ? chain_failed(run, r == -EPIPE ? -ECONNRESET : r) : 0;
 }
@@ -350,11 +370,31 @@ static int exit_status(struct run *run, int exec_errno)
     return LINK_FAILED;
 }
 
+/* What the command writes to a file of the caller's is written by us: its limit on the size of files must
+ * hold there as well. Soft only, so that the report can be written afterwards. */
+static void limit_own_files(const struct run *run, bool on)
+{
+    static rlim_t before;
+    uint64_t most = run->resolved->policy->limit_file_size;
+    struct rlimit limit;
+
+    if (most == 0 || getrlimit(RLIMIT_FSIZE, &limit) != 0)
+        return;
+    if (on) {
+        before = limit.rlim_cur;
+        signal(SIGXFSZ, SIG_IGN); /* the write says EFBIG instead */
+    }
+    limit.rlim_cur = on && most < before ? most : before;
+    setrlimit(RLIMIT_FSIZE, &limit);
+}
+
 static int watch(struct run *run)
 {
     run->supervision.started_ns = supervise_now_ns();
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    limit_own_files(run, true);
     supervise(&run->supervision);
+    limit_own_files(run, false);
     run->liveness = -1;
     return exit_status(run, run->supervision.exec_errno);
 }
@@ -418,6 +458,7 @@ int run_supervised_without(struct plan *plan, const struct resolved *resolved, c
         run.relays.relay[fd] = (struct relay){.from = -1, .to = -1, .pipe = -1, .theirs = -1};
     run.attestation.process_release = -1;
     supervise_block();
+    signal(SIGCHLD, SIG_DFL); /* ignored by the caller, it would take every child's status away */
     r = open_standard();
     if (r == 0)
         r = leave_strangers();

@@ -20,6 +20,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -113,6 +114,9 @@ static void begin_ending(struct loop *loop)
     loop->phase = PHASE_ENDING;
     if (!loop->ended)
         kill(s->command, SIGKILL);
+    /* Nobody is left who could fork: then the guard is ended by us, without going through all processes. */
+    if (loop->ended && s->guard && !loop->guard_ended && children_only(s->guard))
+        kill(s->guard, SIGKILL);
     s->liveness = fd_close(s->liveness);
     uv_timer_start(&loop->gone, on_gone, GONE_MS, 0);
     /* The backend none confines nothing and kills nothing that it did not start. */
@@ -146,7 +150,7 @@ static bool others_left(const struct loop *loop)
 
 static void count_reaped(struct loop *loop, pid_t pid, int status)
 {
-    if (pid == loop->supervision->command) {
+    if (pid == loop->supervision->command && !loop->ended) { /* later a stranger may have its number */
         command_ended(loop, status);
     } else if (pid == loop->supervision->guard) {
         loop->guard_ended = true;
@@ -159,13 +163,26 @@ static void count_reaped(struct loop *loop, pid_t pid, int status)
     }
 }
 
+/* Somebody in the tree asked to be traced by its parent (PTRACE_TRACEME), and that is us: nobody would let it
+ * go on. It goes on with what it was sent. */
+static void let_go(pid_t pid, int status)
+{
+    int signum = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
+
+    if (ptrace(PTRACE_DETACH, pid, NULL, (void *)(intptr_t)signum) != 0)
+        kill(pid, SIGKILL); /* it cannot be left standing */
+}
+
 static void reap(struct loop *loop)
 {
     int status;
     pid_t pid;
 
     while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0)
-        count_reaped(loop, pid, status);
+        if (WIFSTOPPED(status))
+            let_go(pid, status);
+        else
+            count_reaped(loop, pid, status);
     if (pid < 0 && errno == ECHILD) {
         loop->outcome->survivors_seen_gone = true;
         loop->phase = PHASE_GONE;
@@ -376,7 +393,8 @@ int supervise_prepare(struct supervision *supervision)
     return start_loop(&the_loop);
 }
 
-/* From now on signals come in, and the time limit runs. Timers and dispositions that are valid cannot fail. */
+/* From now on signals come in, and the time limit runs. Timers and dispositions that are valid cannot fail.
+ */
 static void go(struct loop *loop)
 {
     const struct supervision *s = loop->supervision;

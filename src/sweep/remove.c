@@ -132,30 +132,6 @@ static struct level *top(struct tree *tree)
     return &tree->levels[tree->depth - 1];
 }
 
-/* Forgets the way and stands at the root again. */
-static enum step restart(struct tree *tree)
-{
-    struct stat st;
-
-    fd_close(tree->at);
-    tree->depth = 0;
-    tree->names_length = 0;
-    tree->at = openat(tree->root, ".", O_RDONLY | OPEN_DIRECTORY);
-    if (tree->at < 0 || fstat(tree->at, &st) != 0) {
-        note_left(tree, ".", errno, NULL);
-        return STEP_FATAL;
-    }
-    if ((st.st_mode & S_IRWXU) != S_IRWXU)
-        fchmod(tree->at, (st.st_mode & 07777) | S_IRWXU); /* what this does not help fails by name below */
-    if (!push(tree, &st, ".")) {
-        note_left(tree, ".", ENOMEM, NULL);
-        return STEP_FATAL;
-    }
-    return STEP_ON;
-}
-
-/* --- down and up --------------------------------------------------------------------------------------- */
-
 /* Gives the owner's rights back to the directory behind @object, which is O_PATH: by that descriptor and
  * never by a name, which could be a link to something outside by now. */
 static bool open_up(int object, mode_t mode)
@@ -167,6 +143,30 @@ static bool open_up(int object, mode_t mode)
     snprintf(path, sizeof(path), "/proc/self/fd/%d", object);
     return chmod(path, (mode & 07777) | S_IRWXU) == 0;
 }
+
+/* Forgets the way and stands at the root again, whose mode the tree's maker could change as well. */
+static enum step restart(struct tree *tree)
+{
+    struct stat st;
+
+    fd_close(tree->at);
+    tree->depth = 0;
+    tree->names_length = 0;
+    if (fstat(tree->root, &st) == 0 && (st.st_mode & S_IRWXU) != S_IRWXU)
+        open_up(tree->root, st.st_mode); /* root needs no rights; for others the next line tells */
+    tree->at = openat(tree->root, ".", O_RDONLY | OPEN_DIRECTORY);
+    if (tree->at < 0 || fstat(tree->at, &st) != 0) {
+        note_left(tree, ".", errno, NULL);
+        return STEP_FATAL;
+    }
+    if (!push(tree, &st, ".")) {
+        note_left(tree, ".", ENOMEM, NULL);
+        return STEP_FATAL;
+    }
+    return STEP_ON;
+}
+
+/* --- down and up --------------------------------------------------------------------------------------- */
 
 /* Opens the directory NAME, making it accessible if need be. Return: the descriptor, or -1 with errno. */
 static int open_child(struct tree *tree, const char *name, struct stat *st)

@@ -1,0 +1,72 @@
+#!/bin/bash
+# What a command, or an odd caller, can make the supervisor do.
+. "$(dirname "$0")/../cli/tap.sh"
+${CC:-cc} -std=c11 -D_GNU_SOURCE -O1 -Wall -Wextra -static -o "$dir/act" "$here/act.c" || exit 99
+
+# Everything that a run made in the place for temporary files is gone.
+mkdir "$dir/tmp"
+export TMPDIR=$dir/tmp
+clean() { [ -z "$(ls -A "$dir/tmp")" ] || why "left behind: $(ls -A "$dir/tmp")"; }
+
+for what in 'touch $TMPDIR/x; chmod 0 $TMPDIR' 'mkdir -p $TMPDIR/a/b; chmod 0 $TMPDIR/a/b $TMPDIR/a $TMPDIR' \
+    'ln -s / $TMPDIR/l; mkdir $TMPDIR/d; chmod 0 $TMPDIR/d; chmod 0333 $TMPDIR' \
+    'cd $TMPDIR; i=0; while [ $i -lt 300 ]; do mkdir d; cd d; i=$((i + 1)); done'; do
+    call "$confine" run -q $backend -w . -- sh -c "$what"
+    [ "$status" -eq 0 ] && clean
+    result $? "the temp directory goes: $what"
+done
+
+# PTRACE_TRACEME: the parent is the supervisor, which never asked for it.
+call timeout 20 "$confine" run -q $backend -- "$dir/act" traceme "$dir/act" open 0 /
+[ "$status" -eq 0 ] && [ "$(tail -n 1 "$dir/out")" = '/ open' ]
+result $? 'a command that asks to be traced by its parent goes on'
+
+call timeout 20 "$confine" run -q $backend -- "$dir/act" traceme sh -c 'kill -USR1 $$; exit 3'
+[ "$status" -eq 138 ] || why "status $status"
+result $? 'and ends by the signal that it sends itself'
+
+# An ignored SIGCHLD takes the status of children away.
+for exec in exec 'sleep 2 & exec'; do
+    call bash -c "trap '' CHLD; $exec \"\$@\"" bash "$confine" run -q $backend -- sh -c 'exit 7'
+    [ "$status" -eq 7 ] || why "status $status"
+    result $? "SIGCHLD is ignored: the status is the command's ($exec)"
+done
+
+# With strangers as children the work is done in a second process; the first one's death means the run as well.
+bash -c 'sleep 20 & echo $! >"$0"; exec "$@"' "$dir/stranger" "$confine" run -q $backend -w . -- \
+    sh -c 'echo $$ >pid; exec sleep 30' </dev/null >/dev/null 2>&1 &
+front=$!
+for _ in $(seq 100); do [ ! -s pid ] || break; sleep 0.1; done
+kill -KILL "$front"
+wait "$front" 2>/dev/null
+for _ in $(seq 50); do kill -0 "$(cat pid)" 2>/dev/null || break; sleep 0.1; done
+[ -s pid ] && ! kill -0 "$(cat pid)" 2>"$dir/err"
+result $? 'the end of the process in front ends the command'
+kill "$(cat "$dir/stranger")" 2>/dev/null
+rm -rf "$dir"/tmp/*
+
+# Output into a file of the caller's is written by the supervisor: the limit holds there, too.
+"$confine" run -q $backend --limit file_size=64K --report "$dir/report" -- head -c 1000000 /dev/zero >"$dir/file" 2>"$dir/err"
+[ "$(stat -c %s "$dir/file")" -eq 65536 ] || why "the file has $(stat -c %s "$dir/file") bytes"
+result $? 'a limit on the size of files holds for the output'
+[ "$(field .schema "$dir/report")" = confine/report/1 ]
+result $? 'and not for the report'
+
+# Input from a file: what the command did not read is given back, and never what was read before it.
+seq 1000 >"$dir/numbers"
+seek() {
+    python3 - "$@" 3<"$dir/numbers" <<'P' >"$dir/out" 2>"$dir/err"
+import os, subprocess, sys
+os.read(3, 50)
+subprocess.run(sys.argv[1:], stdin=3)
+print(os.lseek(3, 0, 1))
+P
+}
+seek "$confine" run -q $backend -- sh -c 'printf 12345678 >/proc/self/fd/0'
+[ "$(cat "$dir/out")" = 50 ] || why "the offset is $(cat "$dir/out")"
+result $? 'writing into its input does not turn the caller back'
+seek "$confine" run -q $backend -- head -c 7
+[ "$(tail -n 1 "$dir/out")" = 57 ]
+result $? 'what was not read is given back'
+
+finish
