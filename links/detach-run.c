@@ -184,8 +184,8 @@ static void reset_signals(const struct chain *chain)
         if (signal == SIGKILL || signal == SIGSTOP)
             continue;
         before[0] = UINT64_MAX; /* no handler: what was there is written over it */
-        error = kernel_call(SYS_rt_sigaction, signal, KERNEL_PTR(action), KERNEL_PTR(before), sizeof(uint64_t), 0,
-                            0);
+        error = kernel_call(SYS_rt_sigaction, signal, KERNEL_PTR(action), KERNEL_PTR(before),
+                            sizeof(uint64_t), 0, 0);
         if (error)
             chain_fatal_errno(chain, "rt_sigaction", (int)-error);
         if (before[0] == UINT64_MAX)

@@ -72,10 +72,13 @@ static inline bool is_path_descriptor(int fd)
 static inline int domain_given(const char *path)
 {
     static const char prefix[] = "/proc/self/fd/";
-    const char *c = path + sizeof(prefix) - 1;
+    const char *c;
     int fd = 0;
 
-    if (strncmp(path, prefix, sizeof(prefix) - 1) != 0 || *c == '\0')
+    if (strncmp(path, prefix, sizeof(prefix) - 1) != 0)
+        return -1;
+    c = path + sizeof(prefix) - 1;
+    if (*c == '\0')
         return -1;
     for (; *c; c++) {
         if (*c < '0' || *c > '9' || fd > (INT_MAX - 9) / 10)

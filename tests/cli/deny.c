@@ -1,5 +1,6 @@
 /*
- * deny.c - `deny CALL ERRNO COMMAND [ARG]...`: a kernel that refuses one system call, by number, with one errno.
+ * deny.c - `deny CALL ERRNO COMMAND [ARG]...`: a kernel that refuses one system call, by number, with one
+ * errno.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
