@@ -599,6 +599,7 @@ static int plan_landlock(const struct resolved *resolved, const struct host *hos
     claim_privileges(&b);
     claim_inherited(&b);
     claim_limits(&b);
+    backend_lower_handed(resolved, host, plan);
     for (int s = 0; s < SURFACE_COUNT; s++)
         if (resolved->open[s] && plan->claims[s].state == STATE_OPEN && !plan->claims[s].reason)
             plan_reason(plan, (enum surface)s, "opened");

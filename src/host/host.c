@@ -41,6 +41,7 @@ static void look_at_descriptors(struct host *host)
 
         if (fstat(fd, &object) != 0)
             continue;
+        handed_look(&host->standard, fd);
         host->regular |= S_ISREG(object.st_mode);
         host->terminal |= isatty(fd) != 0;
     }

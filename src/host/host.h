@@ -4,6 +4,7 @@
 #ifndef CONFINE_HOST_HOST_H
 #define CONFINE_HOST_HOST_H
 
+#include "kernel/handed.h"
 #include "util/error.h"
 #include "util/util.h"
 
@@ -19,9 +20,10 @@ struct host {
     bool proc;    /* /proc is mounted and ours */
     uid_t uid;    /* the caller */
     gid_t gid;
-    bool terminal; /* 0, 1, 2 or /dev/tty is a terminal */
-    bool regular;  /* 0, 1 or 2 is a regular file */
-    int yama;      /* ptrace_scope, -1: no Yama */
+    bool terminal;          /* 0, 1, 2 or /dev/tty is a terminal */
+    bool regular;           /* 0, 1 or 2 is a regular file */
+    struct handed standard; /* what 0, 1 and 2 give */
+    int yama;               /* ptrace_scope, -1: no Yama */
 };
 
 /* host_look() - the cheap facts a plan needs: a few system calls, no process. */

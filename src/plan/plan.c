@@ -59,6 +59,19 @@ void plan_raise(struct plan *plan, enum surface surface, enum surface_state stat
         claim->by[claim->by_count++] = (struct claim_by){.mechanism = mechanism};
 }
 
+/**
+ * plan_lower() - a claim that something outside the chain weakens: at most `partial`, for this reason.
+ */
+void plan_lower(struct plan *plan, enum surface surface, const char *reason)
+{
+    struct claim *claim = &plan->claims[surface];
+
+    if (claim->state <= STATE_PARTIAL)
+        return;
+    claim->state = STATE_PARTIAL;
+    claim->reason = reason;
+}
+
 void plan_reason(struct plan *plan, enum surface surface, const char *reason)
 {
     plan->claims[surface].reason = reason;

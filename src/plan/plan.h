@@ -103,6 +103,9 @@ int plan_special(struct plan *plan, enum word_kind kind);
 /* plan_raise() - raise a claim: state, mechanism, reason (NULL when enforced). */
 void plan_raise(struct plan *plan, enum surface surface, enum surface_state state, enum mechanism mechanism,
                 const char *reason);
+/* plan_lower() - a claim that something outside the chain weakens: at most `partial`, for @reason. */
+void plan_lower(struct plan *plan, enum surface surface, const char *reason);
+
 /* plan_reason() - say why a surface stays open. */
 void plan_reason(struct plan *plan, enum surface surface, const char *reason);
 int plan_check(struct plan *plan, struct check check);

@@ -8,6 +8,7 @@
 #ifndef CONFINE_POLICY_RESOLVE_H
 #define CONFINE_POLICY_RESOLVE_H
 
+#include "kernel/handed.h"
 #include "policy/policy.h"
 
 #include <sys/stat.h>
@@ -105,6 +106,7 @@ struct resolved {
     uint64_t descriptor_limit;  /* the caller's own RLIMIT_NOFILE, which resolving may have raised */
     int *pass_fds;
     size_t pass_fd_count;
+    struct handed passed; /* what they give */
 
     struct strings protected_paths; /* canonical, what --protect asks; the backend says whether it can */
     struct skipped *skipped;

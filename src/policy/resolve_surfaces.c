@@ -187,6 +187,7 @@ int resolve_pass_fds(struct resolving *resolving)
         if (!array_more(&resolved->pass_fds, resolved->pass_fd_count, sizeof(int)))
             return error_no_memory(resolving->error);
         resolved->pass_fds[resolved->pass_fd_count++] = (int)fd;
+        handed_look(&resolved->passed, (int)fd);
     }
     return 0;
 }

@@ -1,0 +1,88 @@
+#!/bin/bash
+# What the caller hands to the command and no filter takes back: then the report must not call it held.
+. "$(dirname "$0")/../cli/tap.sh"
+${CC:-cc} -std=c11 -D_GNU_SOURCE -O1 -Wall -Wextra -static -o "$dir/act" "$here/act.c" || exit 99
+
+# claim SURFACE: its state and reason in the report
+claim() {
+    python3 -c 'import json, sys
+claims = {c["id"]: c for c in json.load(open(sys.argv[2]))["surfaces"]}
+print(claims[sys.argv[1]]["state"], claims[sys.argv[1]]["reason"] or "-")' "$1" "$dir/report"
+}
+
+# One row: what crosses, the surface, the reason, the words that hand it over.
+python3 -c '
+import socket, sys, time
+server = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+server.bind(sys.argv[1])
+while True:
+    open(sys.argv[2], "ab").write(server.recv(64))' "$dir/socket" "$dir/received" &
+server=$!
+for _ in $(seq 100); do [ ! -S "$dir/socket" ] || break; sleep 0.05; done
+
+run=("$confine" run -q $backend --report "$dir/report")
+call "$dir/act" socket 1 2 "${run[@]}" -- true
+[ "$(claim unix.path)" = 'partial socket-on-0-2' ] || why "unix.path: $(claim unix.path)"
+result $? 'a datagram socket as standard input: unix.path is not called enforced'
+
+"$dir/act" socket 1 2 "${run[@]}" -- "$dir/act" send-unix 0 "$dir/socket" >"$dir/out" 2>"$dir/err"
+for _ in $(seq 40); do [ ! -s "$dir/received" ] || break; sleep 0.05; done
+if [ -s "$dir/received" ]; then
+    [ "$(claim unix.path)" = 'partial socket-on-0-2' ]
+    result $? 'it does reach a name outside'
+else
+    skip 'it does reach a name outside' 'this kernel refuses it: Landlock ABI 9'
+fi
+kill "$server"
+
+
+python3 - "${run[@]}" <<'P' >"$dir/out" 2>"$dir/err"
+import socket, subprocess, sys
+out = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+words = sys.argv[1:] + ["--pass-fd", str(out.fileno()), "--", "true"]
+sys.exit(subprocess.run(words, pass_fds=[out.fileno()], stdin=subprocess.DEVNULL).returncode)
+P
+[ "$(claim unix.path)" = 'partial socket-passed' ] || why "unix.path: $(claim unix.path)"
+result $? 'a datagram socket that is passed: unix.path is not called enforced'
+
+# FAMILY TYPE SURFACE; 2 INET, 10 INET6, 16 netlink; 1 stream, 2 datagram, 3 raw
+while read -r family type surface; do
+    call "$dir/act" socket "$family" "$type" "${run[@]}" -- true
+    if [ "$(head -c 6 "$dir/out")" = socket ]; then skip "socket $family $type" 'not to be had here'; continue; fi
+    [ "$(claim "$surface")" = 'partial socket-on-0-2' ] || why "$surface: $(claim "$surface")"
+    result $? "a socket of family $family and type $type as standard input: $surface is not called enforced"
+    call "$dir/act" socket "$family" "$type" "${run[@]}" --require "$surface" -- true
+    [ "$status" -eq 125 ] && [ "$(field .error.surface "$dir/report")" = "$surface" ]
+    result $? 'and where it is required the run is refused'
+done <<'ROWS'
+2 1 net.tcp
+10 1 net.tcp
+2 2 net.udp
+10 2 net.udp
+16 3 net.other
+ROWS
+
+# Node's standard input is one end of a pair: it reaches its peer alone.
+python3 - "${run[@]}" -- true <<'P' >"$dir/out" 2>"$dir/err"
+import socket, subprocess, sys
+ours, theirs = socket.socketpair()
+sys.exit(subprocess.run(sys.argv[1:], stdin=theirs).returncode)
+P
+[ $? -eq 0 ] && [ "${surfaces:=$(claim unix.path)}" = 'enforced -' ] && [ "$(claim net.tcp)" = 'enforced -' ] || why "unix.path: $surfaces"
+result $? 'a pair of streams as standard input: held'
+
+# A terminal on 0 to 2 is relayed; one that is passed is the command's.
+python3 - "${run[@]}" --pass-fd 9 -- "$dir/act" modes 9 <<'P' >"$dir/out" 2>"$dir/err"
+import os, pty, subprocess, sys
+ours, theirs = pty.openpty()
+os.dup2(theirs, 9)
+sys.exit(subprocess.run(sys.argv[1:], pass_fds=[9], stdin=subprocess.DEVNULL).returncode)
+P
+[ $? -eq 0 ]
+result $? 'a terminal that is passed can be used'
+for surface in tty.read tty.inject tty.state; do
+    [ "$(claim $surface)" = 'partial terminal-passed' ] || why "$surface: $(claim $surface)"
+    result $? "and $surface is not called enforced"
+done
+
+finish
