@@ -17,7 +17,7 @@ same() {
     same_seen=$fused
 }
 
-state='grep -h "^NoNew\|^Cap\|^Sig\|^Shd\|^Uid\|^Groups\|^Umask" /proc/self/status; ls -l /proc/self/fd | sed "s/.* //; s/[0-9][0-9]*//g"; ulimit -a'
+state='grep -h "^NoNew\|^Cap\|^Sig[PBIC]\|^Shd\|^Uid\|^Groups\|^Umask" /proc/self/status; ls -l /proc/self/fd | sed "s/.* //; s/[0-9][0-9]*//g"; ulimit -a'
 for user in $users; do
     same 'the whole chain' detach-run --session -- landlock-run --ro / --rw /dev/null -- scope-run --signal --abstract --tcp -- \
         drop-run -- sh -c "$state"
