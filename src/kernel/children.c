@@ -79,6 +79,15 @@ int children_list(pid_t *pids, size_t most)
     return count >= 0 ? count : scan_all(pids, most);
 }
 
+bool children_only(pid_t pid)
+{
+    _cleanup_fd_ int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+    char seen[64], expected[32];
+    int length = snprintf(expected, sizeof(expected), "%d ", (int)pid);
+
+    return fd >= 0 && read(fd, seen, sizeof(seen)) == length && memcmp(seen, expected, (size_t)length) == 0;
+}
+
 int children_kill(pid_t spare)
 {
     static pid_t pids[CHILDREN_MOST];

@@ -4,6 +4,7 @@
 #ifndef CONFINE_KERNEL_CHILDREN_H
 #define CONFINE_KERNEL_CHILDREN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -11,10 +12,20 @@
  * children_list() - pids of the children, zombies included.
  * @pids: room for @most of them
  *
- * Return: how many there are (at most @most), or -errno; -ENOSYS where neither the kernel's list nor a scan of
- * /proc is to be had.
+ * Return: how many there are (at most @most), or -errno; -ENOSYS where neither the kernel's list nor a scan
+ * of /proc is to be had.
  */
 int children_list(pid_t *pids, size_t most);
+
+/*
+ * children_only() - is @pid the only child, zombies included?
+ *
+ * For a process with one thread and the subreaper of its tree that means: nobody else is left in the tree.
+ * The list loses a child only when we reap it, so it cannot change while it is read.
+ *
+ * Return: false as well where the kernel has no such list.
+ */
+bool children_only(pid_t pid);
 
 /* children_kill() - SIGKILL every child but @spare (0: none). Return: how many were signalled, or -errno. */
 int children_kill(pid_t spare);
