@@ -137,46 +137,9 @@ static size_t receive_packet(const struct attest *attest, void *room, size_t siz
     return (size_t)got;
 }
 
-/* HERE, CHECKS, RESULTS, GO. Ends the link unless the supervisor said GO. */
-static void talk_to_supervisor(const struct attest *attest)
-{
-    static struct channel_checks checks;
-    static struct channel_results results = {.type = CHANNEL_RESULTS};
-    static int descriptors[CHANNEL_DESCRIPTORS];
-    struct channel_word word;
-    size_t descriptor_count, size;
-
-    send_word(attest, CHANNEL_HERE, CHANNEL_VERSION);
-    size = receive_packet(attest, &checks, sizeof(checks), descriptors, &descriptor_count);
-    if (size < offsetof(struct channel_checks, check) || checks.type != CHANNEL_CHECKS ||
-        checks.count > CHANNEL_CHECKS_MAX ||
-        size != offsetof(struct channel_checks, check) + checks.count * sizeof(checks.check[0]))
-        chain_fatal(attest->chain, "channel", "a message out of turn instead of the checks");
-
-    struct act_world world = {.descriptors = descriptors,
-                              .count = descriptor_count,
-                              .nonce = checks.nonce,
-                              .envp = attest->chain->envp,
-                              .stderr_fd = attest->stderr_fd};
-    for (uint32_t i = 0; i < checks.count; i++) {
-        checks.check[i].name[CHANNEL_NAME - 1] = '\0';
-        results.result[i].id = checks.check[i].id;
-        results.result[i].errnum = act_perform(&world, &checks.check[i]);
-    }
-    results.count = checks.count;
-    for (size_t i = 0; i < descriptor_count; i++)
-        close(descriptors[i]);
-    size = offsetof(struct channel_results, result) + results.count * sizeof(results.result[0]);
-    if (send(attest->channel, &results, size, MSG_NOSIGNAL) != (ssize_t)size)
-        chain_fatal(attest->chain, "channel", "the supervisor does not listen any more");
-
-    size = receive_packet(attest, &word, sizeof(word), descriptors, &descriptor_count);
-    if (size != sizeof(word) || word.type != CHANNEL_GO || descriptor_count != 0)
-        chain_fatal(attest->chain, "channel", "the supervisor did not say go");
-}
-
-/* Everything above 2 is closed by the exec, except what is passed on. */
-static void close_behind(const struct attest *attest)
+/* Everything above 2 is closed by the exec, except what is passed on. All that can fail is done before the
+ * supervisor's word: behind it, a failure would look like the command's own. */
+static void prepare_command(const struct attest *attest)
 {
     const struct chain *chain = attest->chain;
     const char *value;
@@ -207,8 +170,45 @@ static void close_behind(const struct attest *attest)
         if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
             chain_fatal_errno(chain, "--descriptors", errno);
     }
-    if (attest->stderr_fd >= 0 && dup2(attest->stderr_fd, STDERR_FILENO) < 0)
-        chain_fatal_errno(chain, "--stderr", errno);
+}
+
+/* HERE, CHECKS, RESULTS, GO. Ends the link unless the supervisor said GO. */
+static void talk_to_supervisor(const struct attest *attest)
+{
+    static struct channel_checks checks;
+    static struct channel_results results = {.type = CHANNEL_RESULTS};
+    static int descriptors[CHANNEL_DESCRIPTORS];
+    struct channel_word word;
+    size_t descriptor_count, size;
+
+    send_word(attest, CHANNEL_HERE, CHANNEL_VERSION);
+    size = receive_packet(attest, &checks, sizeof(checks), descriptors, &descriptor_count);
+    if (size < offsetof(struct channel_checks, check) || checks.type != CHANNEL_CHECKS ||
+        checks.count > CHANNEL_CHECKS_MAX ||
+        size != offsetof(struct channel_checks, check) + checks.count * sizeof(checks.check[0]))
+        chain_fatal(attest->chain, "channel", "a message out of turn instead of the checks");
+
+    struct act_world world = {.descriptors = descriptors,
+                              .count = descriptor_count,
+                              .nonce = checks.nonce,
+                              .envp = attest->chain->envp,
+                              .stderr_fd = attest->stderr_fd};
+    for (uint32_t i = 0; i < checks.count; i++) {
+        checks.check[i].name[CHANNEL_NAME - 1] = '\0';
+        results.result[i].id = checks.check[i].id;
+        results.result[i].errnum = act_perform(&world, &checks.check[i]);
+    }
+    results.count = checks.count;
+    for (size_t i = 0; i < descriptor_count; i++)
+        close(descriptors[i]);
+    prepare_command(attest);
+    size = offsetof(struct channel_results, result) + results.count * sizeof(results.result[0]);
+    if (send(attest->channel, &results, size, MSG_NOSIGNAL) != (ssize_t)size)
+        chain_fatal(attest->chain, "channel", "the supervisor does not listen any more");
+
+    size = receive_packet(attest, &word, sizeof(word), descriptors, &descriptor_count);
+    if (size != sizeof(word) || word.type != CHANNEL_GO || descriptor_count != 0)
+        chain_fatal(attest->chain, "channel", "the supervisor did not say go");
 }
 
 /* The exec failed: told on the channel if there is one, else in a line, with the status that a shell would
@@ -258,7 +258,10 @@ int attest_run(struct chain *chain)
             at++;
     if (attest.channel >= 0)
         talk_to_supervisor(&attest);
-    close_behind(&attest);
+    else
+        prepare_command(&attest);
+    if (attest.stderr_fd >= 0 && dup2(attest.stderr_fd, STDERR_FILENO) != STDERR_FILENO)
+        tell_exec_failed(&attest, errno ? errno : EIO);
     tell_exec_failed(&attest, chain_exec(attest.command, chain->envp));
 }
 

@@ -52,26 +52,34 @@ static bool can_drop_bounding(void)
     return is_root() || get_capabilities(data) != 0 || (data[0].effective & (1U << SETPCAP));
 }
 
-/* Drops what may be dropped of the bounding set. Return: how many are left in it. */
+/* Does the kernel have no such capability? Asked twice: the loop must not end because of one answer. */
+static bool is_past_last(int capability)
+{
+    return prctl(PR_CAPBSET_READ, capability, 0, 0, 0) < 0 && errno == EINVAL;
+}
+
+/* Drops what may be dropped of the bounding set, also what is said not to be in it. Return: how many are left.
+ */
 static int drop_bounding(const struct chain *chain)
 {
     int left = 0;
 
     for (int capability = 0;; capability++) {
-        int held = prctl(PR_CAPBSET_READ, capability, 0, 0, 0);
+        int held = prctl(PR_CAPBSET_READ, capability, 0, 0, 0), dropped;
 
-        if (held < 0 && errno == EINVAL && capability > 0)
-            return left; /* past the last one that this kernel has */
+        if (held < 0 && errno == EINVAL && capability > 0 && is_past_last(capability))
+            return left;
         if (held < 0)
             chain_fatal_errno(chain, "bounding set", errno);
         if (capability == CAPABILITIES_MAX)
             chain_fatal(chain, "bounding set", "the kernel reports more capabilities than there can be");
-        if (held == 0)
-            continue;
-        if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0 && errno != EPERM)
+        dropped = prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+        if (dropped != 0 && errno != EPERM)
             chain_fatal_errno(chain, "bounding set", errno);
-        if (prctl(PR_CAPBSET_READ, capability, 0, 0, 0) != 0)
-            left++;
+        held = prctl(PR_CAPBSET_READ, capability, 0, 0, 0);
+        if (held != 0 && dropped == 0)
+            chain_fatal(chain, "bounding set", "the kernel reported success but dropped nothing");
+        left += held != 0;
     }
 }
 
