@@ -1,7 +1,8 @@
 /*
- * handed.c - what weakens claims from outside the chain: descriptors that the caller hands to the command.
+ * handed.c - what weakens claims from outside the chain: descriptors that the caller hands to the command,
+ * devices that are mounted where they cannot be taken out of what may be read.
  *
- * Should:  lower each surface that such a descriptor opens, whatever holds the rest of it.
+ * Should:  lower each surface that such a thing opens, whatever holds the rest of it.
  * Mustn't: refuse: a server of a socket unit, or a harness that gives a socket, is what the caller wants.
  */
 #include "backend/backend.h"
@@ -41,6 +42,11 @@ void backend_lower_handed(const struct resolved *resolved, const struct host *ho
 
     lower_sockets(resolved, host, &host->standard, "socket-on-0-2", plan);
     lower_sockets(resolved, host, &resolved->passed, "socket-passed", plan);
-    for (size_t i = 0; i < ARRAY_SIZE(terminal) && resolved->passed.terminal; i++)
-        lower(plan, resolved, terminal[i], "terminal-passed");
+    for (size_t i = 0; i < ARRAY_SIZE(terminal); i++)
+        if (resolved->passed.terminal)
+            lower(plan, resolved, terminal[i], "terminal-passed");
+        else if (resolved->devices_elsewhere)
+            lower(plan, resolved, terminal[i], "devices-elsewhere");
+    if (resolved->devices_elsewhere)
+        lower(plan, resolved, SURFACE_FS_DEVICE, "devices-elsewhere");
 }

@@ -133,9 +133,8 @@ static void chain_landlock(struct builder *b)
 /* /dev is hidden as a whole: what is granted in it is shown again. */
 static bool stays_readable(const struct resolved_path *path)
 {
-    bool granted = path->grant == GRANT_WRITE || path->grant == GRANT_DEVICE;
-
-    return path->grant == GRANT_SHOW || (granted && strncmp(path->path, "/dev/", 5) == 0);
+    return path->grant == GRANT_SHOW || path->grant == GRANT_DEVICE ||
+           (path->grant == GRANT_WRITE && strncmp(path->path, "/dev/", 5) == 0);
 }
 
 static void chain_hide(struct builder *b)

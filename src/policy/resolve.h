@@ -106,7 +106,8 @@ struct resolved {
     uint64_t descriptor_limit;  /* the caller's own RLIMIT_NOFILE, which resolving may have raised */
     int *pass_fds;
     size_t pass_fd_count;
-    struct handed passed; /* what they give */
+    struct handed passed;   /* what they give */
+    bool devices_elsewhere; /* device nodes can be read outside of /dev */
 
     struct strings protected_paths; /* canonical, what --protect asks; the backend says whether it can */
     struct skipped *skipped;

@@ -5,10 +5,20 @@
  * what is typed there, whatever session it is in), consoles, input devices, disks. So /dev is taken out of
  * what may be read as a whole, by the layer that hides paths, and what was granted in it is shown again.
  *
+ * The same devices may be mounted a second time (a container that got the host's /dev, a chroot): these
+ * mounts are taken out as well, or the claims are lowered.
+ *
  * Should:  keep the list of /dev readable (names are no secret) and shared memory usable.
- * Mustn't: let a name below /dev be read that was not granted as a device.
+ * Mustn't: let a name below /dev be read that was not granted as a device; make a level of a directory in
+ * which readable names appear later (/proc).
  */
 #include "policy/resolve_internal.h"
+
+#include <fcntl.h>
+#include <sys/sysmacros.h>
+
+#define MOUNTS_MOST   ((size_t)4 << 20)
+#define SIBLINGS_MOST 512 /* as for what is hidden */
 
 /* Directories in /dev that hold files, not devices. */
 static const char *const file_places[] = {"/dev/shm", "/dev/mqueue", "/dev/hugepages"};
@@ -71,6 +81,172 @@ static int root_level(struct resolving *resolving, struct hide_level **ret)
     return 0;
 }
 
+/* --- the same devices, mounted elsewhere --------------------------------------------------------------- */
+
+/* What a program may have in any case: null, zero, full, random, urandom, tty. Containers mount the first
+ * over files that they mask. */
+static bool is_harmless(const struct stat *st)
+{
+    static const unsigned minors[] = {3, 5, 7, 8, 9};
+
+    for (size_t i = 0; i < ARRAY_SIZE(minors); i++)
+        if (S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, minors[i]))
+            return true;
+    return S_ISCHR(st->st_mode) && st->st_rdev == makedev(5, 0);
+}
+
+static int count_one(const char *name, void *data)
+{
+    size_t *count = data;
+
+    (void)name;
+    return ++*count > SIBLINGS_MOST ? 1 : 0;
+}
+
+/* Can the command's user list it, and is it not too large? */
+static bool can_be_level(const struct resolving *resolving, const struct opened *directory)
+{
+    const struct resolved *resolved = resolving->resolved;
+    bool listable = resolved->uid == 0 || directory->st.st_uid == resolved->uid ||
+                    (directory->st.st_mode & (S_IROTH | S_IRGRP));
+    size_t count = 0;
+
+    return listable && !resolved_under_writable(resolved, directory->path) &&
+           !path_contains("/proc", directory->path) && !path_contains("/sys", directory->path) &&
+           directory_names(directory->fd, count_one, &count) == 0;
+}
+
+static struct hide_level *find_level(struct resolved *resolved, const char *path)
+{
+    for (size_t i = 0; i < resolved->level_count; i++)
+        if (strcmp(resolved->paths[resolved->levels[i].path].path, path) == 0)
+            return &resolved->levels[i];
+    return NULL;
+}
+
+/* Takes NAME out of the directory PATH, or with @look sees whether that is possible. Return: 1 when it was so
+ * already and nothing below is granted, 0, or a negative errno (-EPERM: this directory cannot be a level). */
+static int except_name(struct resolving *resolving, const char *path, const char *name, const char *below,
+                       bool look)
+{
+    struct resolved *resolved = resolving->resolved;
+    struct hide_level *level = find_level(resolved, path);
+    _cleanup_opened_ struct opened opened = {.fd = -1};
+    size_t index;
+    int r;
+
+    if (level && strings_have(&level->except, name))
+        return find_level(resolved, below) ? 0 : 1;
+    if (!level) {
+        r = path_open(path, &opened);
+        if (r < 0 || strcmp(opened.path, path) != 0 || !can_be_level(resolving, &opened))
+            return r == -ENOMEM ? r : -EPERM;
+        if (look)
+            return 0;
+        if (!array_more(&resolved->levels, resolved->level_count, sizeof(*resolved->levels)) ||
+            resolving_add(resolving, &opened, GRANT_NONE, false, true, &index) < 0)
+            return -ENOMEM;
+        level = &resolved->levels[resolved->level_count++];
+        *level = (struct hide_level){.path = index};
+    }
+    return look ? 0 : strings_add(&level->except, name);
+}
+
+/* Return: 0, -EPERM when it cannot be taken out (then nothing was changed), -ENOMEM. */
+static int take_out(struct resolving *resolving, const char *mount, bool look)
+{
+    for (size_t i = 0; i < resolving->read_named.count; i++)
+        if (path_contains(mount, resolving->read_named.items[i]))
+            return -EPERM; /* somebody wants to read there */
+    for (const char *slash = mount; slash; slash = strchr(slash + 1, '/')) {
+        _cleanup_free_ char *directory = strndup(mount, slash == mount ? 1 : (size_t)(slash - mount));
+        size_t length = strcspn(slash + 1, "/");
+        _cleanup_free_ char *name = strndup(slash + 1, length);
+        _cleanup_free_ char *below = strndup(mount, (size_t)(slash - mount) + 1 + length);
+        int r = directory && name && below ? except_name(resolving, directory, name, below, look) : -ENOMEM;
+
+        if (r != 0)
+            return r > 0 ? 0 : r;
+    }
+    return 0;
+}
+
+/* Undoes the octal escapes of a field, in place. */
+static void unescape(char *field)
+{
+    char *to = field;
+
+    for (const char *at = field; *at; at++)
+        if (at[0] == '\\' && at[1] >= '0' && at[1] <= '3' && at[2] && at[3]) {
+            *to++ = (char)((at[1] - '0') << 6 | (at[2] - '0') << 3 | (at[3] - '0'));
+            at += 3;
+        } else {
+            *to++ = *at;
+        }
+    *to = '\0';
+}
+
+/* id parent MAJOR:MINOR root MOUNT options [optional]... - TYPE source options. Return: the mount's name when
+ * it holds device nodes and lies outside of /dev, else NULL. */
+static char *parse_mount(char *line, dev_t device)
+{
+    unsigned major_number, minor_number;
+    char *type = strstr(line, " - "), *mount = NULL;
+    int at = 0;
+
+    if (!type || sscanf(line, "%*u %*u %u:%u %*s %n", &major_number, &minor_number, &at) != 2 || at == 0)
+        return NULL;
+    mount = line + at;
+    mount[strcspn(mount, " ")] = '\0';
+    unescape(mount);
+    type += 3;
+    if (mount[0] != '/' || !mount[1] || path_contains("/dev", mount))
+        return NULL;
+    if (strncmp(type, "devtmpfs ", 9) != 0 && strncmp(type, "devpts ", 7) != 0 &&
+        (device == 0 || makedev(major_number, minor_number) != device))
+        return NULL;
+    return mount;
+}
+
+/* The file system of /dev, 0 if it is none of its own. */
+static dev_t device_of_dev(void)
+{
+    struct stat root, dev;
+
+    return stat("/", &root) == 0 && stat("/dev", &dev) == 0 && root.st_dev != dev.st_dev ? dev.st_dev : 0;
+}
+
+static int take_mounts_out(struct resolving *resolving)
+{
+    _cleanup_fd_ int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+    _cleanup_free_ char *text = NULL;
+    dev_t device = device_of_dev();
+    size_t length;
+    int r = fd < 0 ? -errno : fd_read_all(fd, MOUNTS_MOST, &text, &length);
+
+    if (r < 0 && r != -ENOMEM)
+        resolving->resolved->devices_elsewhere = true; /* nothing is known */
+    for (char *line = text, *next; r == 0 && line && *line; line = next) {
+        _cleanup_opened_ struct opened opened = {.fd = -1};
+        char *mount;
+
+        next = line + strcspn(line, "\n");
+        if (*next)
+            *next++ = '\0';
+        mount = parse_mount(line, device);
+        if (!mount)
+            continue;
+        r = path_open(mount, &opened);
+        if (r == 0 && !is_harmless(&opened.st))
+            r = take_out(resolving, mount, true) ?: take_out(resolving, mount, false);
+        if (r == -EPERM)
+            resolving->resolved->devices_elsewhere = true;
+        if (r != -ENOMEM)
+            r = 0; /* out of the caller's reach, or noted */
+    }
+    return r == -ENOMEM ? r : 0;
+}
+
 /* resolve_devices() - take /dev out of what may be read. Return: 0 or a negative errno with the error set. */
 int resolve_devices(struct resolving *resolving)
 {
@@ -88,5 +264,7 @@ int resolve_devices(struct resolving *resolving)
         if (path_open(file_places[i], &opened) == 0)
             r = resolving_add(resolving, &opened, GRANT_SHOW, false, true, NULL);
     }
+    if (r == 0)
+        r = take_mounts_out(resolving);
     return r < 0 ? error_no_memory(resolving->error) : 0;
 }
