@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 const struct command command_table[] = {
@@ -200,6 +201,7 @@ int main(int argc, char **argv, char **envp)
     struct text text = {0};
 
     fill_descriptors();
+    umask(umask(077) & ~(mode_t)0700); /* what we make we must be able to use */
     if (getauxval(AT_SECURE)) {
         error_set(&error, ERROR_SANDBOX_UNAVAILABLE, EPERM, "set-id",
                   "confine: it must not be set-id or carry file capabilities");

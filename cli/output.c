@@ -18,6 +18,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -187,6 +188,7 @@ static int open_descriptor(struct output *output, const char *name, struct error
 /* What was opened must be a file of the caller's alone; then there must be room in it. */
 static int check_file(int fd, const char *name, const struct resolved *resolved, struct error *error)
 {
+    struct rlimit limit;
     struct stat st;
 
     if (fstat(fd, &st) != 0)
@@ -201,6 +203,9 @@ static int check_file(int fd, const char *name, const struct resolved *resolved,
         return fail(error, EPERM, "output-in-grant", name, "the command may write it");
     if (ftruncate(fd, 0) != 0)
         return fail(error, errno, "output-unusable", name, strerror(errno));
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < ROOM_BYTES)
+        return fail(error, EFBIG, "output-no-room", name,
+                    "the limit on the size of files (ulimit -f) is too low");
     if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, ROOM_BYTES) != 0 && errno != EOPNOTSUPP && errno != ENOSYS &&
         errno != EINVAL)
         return fail(error, errno, "output-no-room", name, strerror(errno));

@@ -380,10 +380,8 @@ static void limit_own_files(const struct run *run, bool on)
 
     if (most == 0 || getrlimit(RLIMIT_FSIZE, &limit) != 0)
         return;
-    if (on) {
-        before = limit.rlim_cur;
-        signal(SIGXFSZ, SIG_IGN); /* the write says EFBIG instead */
-    }
+    if (on)
+        before = limit.rlim_cur; /* SIGXFSZ is ignored: the write says EFBIG */
     limit.rlim_cur = on && most < before ? most : before;
     setrlimit(RLIMIT_FSIZE, &limit);
 }

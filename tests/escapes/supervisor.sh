@@ -69,4 +69,15 @@ seek "$confine" run -q $backend -- head -c 7
 [ "$(tail -n 1 "$dir/out")" = 57 ]
 result $? 'what was not read is given back'
 
+# Odd limits and masks of the caller: an answer, never a signal.
+call bash -c '(ulimit -f 0; exec "$@") | cat; exit ${PIPESTATUS[0]}' bash "$confine" run -q $backend -- echo hi
+[ "$status" -eq 0 ] && [ "$(cat "$dir/out")" = hi ]
+result $? 'a limit of no bytes: what writes no file runs'
+call bash -c '(ulimit -f 0; exec "$@") 2>&1 | cat >&2; exit ${PIPESTATUS[0]}' bash "$confine" run $backend --report "$dir/small" -- true
+[ "$status" -eq 125 ] && has_line 'ulimit -f'
+result $? 'and a report is refused before the run'
+call bash -c 'umask 0777; "$@"' bash "$confine" run -q $backend -w . -- sh -c 'touch $TMPDIR/x made && umask'
+[ "$status" -eq 0 ] && [ "$(cat "$dir/out")" = 0077 ] && clean
+result $? 'a mask that takes the owner everything: a run as ever'
+
 finish
