@@ -67,9 +67,8 @@ static inline bool is_path_descriptor(int fd)
     return flags >= 0 && (flags & O_PATH);
 }
 
-/* domain_given() - Return: N where PATH is /proc/self/fd/N and N is open for its path alone, else -1. A rule
- * takes that descriptor as it is: to open it once more finds the same object, at five times the price. */
-static inline int domain_given(const char *path)
+/* domain_number() - Return: N where PATH is /proc/self/fd/N, else -1. */
+static inline int domain_number(const char *path)
 {
     static const char prefix[] = "/proc/self/fd/";
     const char *c;
@@ -85,11 +84,14 @@ static inline int domain_given(const char *path)
             return -1;
         fd = fd * 10 + (*c - '0');
     }
-    return is_path_descriptor(fd) ? fd : -1;
+    return fd;
 }
 
 /*
  * domain_open() - open PATH for a rule, whatever it is.
+ *
+ * /proc/self/fd/N means descriptor N itself where that is open for its path
+ * alone: to open it once more finds the same object, at five times the price.
  *
  * A faked open answers the number of a descriptor that is something else, and
  * the grant would be that thing's: what we opened is known by its O_PATH.
@@ -98,9 +100,9 @@ static inline int domain_given(const char *path)
  */
 static inline int domain_open(const struct chain *chain, const char *path)
 {
-    int fd = domain_given(path);
+    int fd = domain_number(path);
 
-    if (fd >= 0)
+    if (fd >= 0 && is_path_descriptor(fd))
         return fd;
     fd = (int)kernel_call(SYS_openat, AT_FDCWD, KERNEL_PTR(path), O_PATH | O_CLOEXEC, 0, 0, 0);
     if (fd < 0)
@@ -114,7 +116,7 @@ static inline int domain_open(const struct chain *chain, const char *path)
  */
 static inline void domain_close(int fd, const char *path)
 {
-    if (domain_given(path) != fd)
+    if (domain_number(path) != fd)
         close(fd);
 }
 

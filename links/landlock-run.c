@@ -17,8 +17,6 @@
 #include "control.h"
 #include "domain.h"
 
-#include <sys/stat.h>
-
 #define FIRST_ABI_HANDLED_WHOLE 5 /* rights 0 to 15 are all there */
 
 #define HANDLED_RIGHTS (((LANDLOCK_FS_IOCTL_DEV) << 1) - 1) /* 0 to 15; 16 is about sockets: scope-run's */
@@ -26,17 +24,14 @@
 
 #define PROBE_HELD 42 /* the probe child's status; 0 would be what a program that did nothing ends with */
 
-/* Grants ACCESS on PATH, only the file rights of it where PATH is no directory (others would be EINVAL). */
+/* Grants ACCESS on PATH; on what is no directory the rights of directories are EINVAL, and only the others
+ * meant. */
 static void grant_path(const struct chain *chain, int ruleset, const char *path, uint64_t access)
 {
-    int fd = domain_open(chain, path);
-    struct stat st = {0};
+    int fd = domain_open(chain, path), error = landlock_allow_path(ruleset, fd, access);
 
-    if (fstat(fd, &st) != 0)
-        chain_fatal_errno(chain, path, errno);
-    if (!S_ISDIR(st.st_mode))
-        access &= landlock_file_mask();
-    domain_allow(chain, ruleset, fd, access, path);
+    if (error)
+        domain_allow(chain, ruleset, fd, error == -EINVAL ? access & landlock_file_mask() : access, path);
     domain_close(fd, path);
 }
 

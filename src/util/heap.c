@@ -115,8 +115,9 @@ static struct head *take_block(size_t wanted, bool *ret_zero)
         wanted = sizeof(struct spare);
     if (wanted > BLOCK_MAX) {
         class = MAPPED;
-        size = wanted;
-        head = map_pages(wanted, 0);
+        for (size = BLOCK_MAX; size < wanted;)
+            size *= 2; /* room to grow in; pages that nobody touches cost nothing */
+        head = map_pages(size, 0);
     } else {
         class = find_class(wanted, &size);
         take_lock();
