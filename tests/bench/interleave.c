@@ -42,6 +42,7 @@ struct row {
 extern char **environ;
 
 static int out, errors, drain; /* our standard output and error, moved away; our end of the report's pipe */
+static int said;               /* our end of the commands' standard error */
 
 static uint32_t elapsed_us(const struct timespec *from)
 {
@@ -70,7 +71,10 @@ static int run_once(struct row *row, struct sample *sample)
         error = errno;
     sample->wall_us = elapsed_us(&start);
     if (error != 0 || status != 0) {
-        dprintf(errors, "interleave: %s: %s, status 0x%x\n", row->name, strerror(error), (unsigned)status);
+        ssize_t size = read(said, report, sizeof(report));
+
+        dprintf(errors, "interleave: %s: %s, status 0x%x: %.*s\n", row->name, strerror(error),
+                (unsigned)status, size > 0 ? (int)size : 0, report);
         return -1;
     }
     sample->cpu_us = time_us(&usage.ru_utime) + time_us(&usage.ru_stime);
@@ -107,19 +111,20 @@ static void print_row(const struct row *row, size_t rounds, uint32_t *room)
  */
 static int prepare_descriptors(void)
 {
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC), ends[2];
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC), ends[2], error_ends[2];
 
     out = fcntl(1, F_DUPFD_CLOEXEC, 20);
     errors = fcntl(2, F_DUPFD_CLOEXEC, 20);
-    if (out < 0 || errors < 0 || null < 0 || pipe2(ends, O_CLOEXEC) != 0)
+    if (out < 0 || errors < 0 || null < 0 || pipe2(ends, O_CLOEXEC) != 0 ||
+        pipe2(error_ends, O_CLOEXEC | O_NONBLOCK) != 0)
         return -1;
+    said = fcntl(error_ends[0], F_DUPFD_CLOEXEC, 20);
     drain = fcntl(ends[0], F_DUPFD_CLOEXEC, 20);
     ends[1] = fcntl(ends[1], F_DUPFD_CLOEXEC, 20);
-    if (drain < 0 || ends[1] < 0 || fcntl(drain, F_SETFL, O_NONBLOCK) != 0)
+    if (drain < 0 || said < 0 || ends[1] < 0 || fcntl(drain, F_SETFL, O_NONBLOCK) != 0)
         return -1;
-    for (int fd = 0; fd <= 2; fd++)
-        if (dup2(null, fd) != fd)
-            return -1;
+    if (dup2(null, 0) != 0 || dup2(null, 1) != 1 || dup2(error_ends[1], 2) != 2)
+        return -1;
     for (int fd = 3; fd < 20; fd++)
         close(fd);
     return dup2(ends[1], REPORT_FD) == REPORT_FD ? 0 : -1;
