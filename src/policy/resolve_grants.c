@@ -92,6 +92,7 @@ int open_workspace(struct resolving *resolving, struct opened *workspace)
     struct asked asked = asked_key(policy, KEY_WORKSPACE, policy->workspace);
     int r;
 
+    asked.grants = true;
     *workspace = (struct opened){.fd = -1};
     if (!policy->workspace)
         return 0;
@@ -168,8 +169,12 @@ static int grant_path(struct resolving *resolving, const struct list_rule *rule,
                       const char *base, bool implied)
 {
     _cleanup_opened_ struct opened opened = {.fd = -1};
-    int r = resolving_open(resolving, asked, base, &opened);
+    struct asked granting = *asked;
+    int r;
 
+    /* Reading is no more than everybody has, unless what may be read is listed. */
+    granting.grants = asked->named && (rule->grant != GRANT_READ || resolving->policy->readable_listed);
+    r = resolving_open(resolving, &granting, base, &opened);
     if (r != 0)
         return r;
     if (rule->refuse)
@@ -299,6 +304,7 @@ static int grant_tmp(struct resolving *resolving)
     }
     if (policy->tmp != TMP_DIRECTORY)
         return 0;
+    asked.grants = true;
     r = open_directory(resolving, &asked, NULL, &opened);
     if (r == 0)
         r = rule.refuse(resolving, &asked, &opened);

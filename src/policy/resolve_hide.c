@@ -317,8 +317,12 @@ static int find_shown(struct hiding *hiding)
         for (size_t j = 0; j < names.count && r == 0; j++) {
             _cleanup_opened_ struct opened opened = {.fd = -1};
 
-            if (path_open(names.items[j], &opened) == 0 && strings_add(&hiding->shown, opened.path) < 0)
-                r = error_no_memory(resolving->error);
+            if (path_open(names.items[j], &opened) < 0)
+                continue;
+            asked.grants = !set;
+            r = strings_add(&hiding->shown, opened.path) < 0
+                    ? error_no_memory(resolving->error)
+                    : resolving_note_links(resolving, &asked, &opened);
         }
         strings_free(&names);
     }

@@ -16,6 +16,7 @@ struct opened {
     char *path;           /* canonical */
     struct stat st;       /* of the opened object */
     struct strings links; /* canonical names of the symbolic links that led here */
+    uint64_t root_links;  /* bit i: links[i] belongs to root */
 };
 
 /* What stands on the left of a message: where a path was asked for. */
@@ -24,6 +25,7 @@ struct asked {
     const char *value;
     bool optional;
     bool named;
+    bool grants; /* whatever it leads to, the command may do more there */
 };
 
 /* One line of /etc/passwd; the texts point into the file's text and are not terminated. */
@@ -38,6 +40,8 @@ struct account {
 struct led {
     char *link; /* canonical name of the link */
     char *what; /* for the message: who asked, and for what */
+    bool grants;
+    bool root; /* the link belongs to root */
 };
 
 struct resolving {
@@ -121,7 +125,12 @@ int resolving_add(struct resolving *resolving, struct opened *opened, enum grant
 /* resolving_skip() - note that something optional was left out. Return: 0 or -ENOMEM with the error set. */
 int resolving_skip(struct resolving *resolving, const struct asked *asked, const char *why);
 
-/* resolving_check_links() - no path was found through a link that the command may replace. */
+/* resolving_note_links() - keep the links of @opened for resolving_check_links(). Return: 0 or -ENOMEM with
+ * the error set. */
+int resolving_note_links(struct resolving *resolving, const struct asked *asked, const struct opened *opened);
+
+/* resolving_check_links() - no path was found through a link that the command may replace, and no grant
+ * through one that an earlier command may have made. */
 int resolving_check_links(struct resolving *resolving);
 
 /* asked_entry(), asked_key() - who asks. */

@@ -152,7 +152,8 @@ static int walk_up(struct walk *walk)
 }
 
 /* The link behind LINK_FD is NAME where the walk stands: its text goes in front of the rest. */
-static int walk_link(struct walk *walk, int link_fd, const char *name, struct strings *links)
+static int walk_link(struct walk *walk, int link_fd, const struct stat *st, const char *name,
+                     struct strings *links, uint64_t *root_links)
 {
     char target[PATH_MAX], *rest;
     ssize_t length;
@@ -167,6 +168,8 @@ static int walk_link(struct walk *walk, int link_fd, const char *name, struct st
     target[length] = '\0';
     if (links && strings_addf(links, "%s/%s", walk->path, name) < 0)
         return -ENOMEM;
+    if (links && st->st_uid == 0)
+        *root_links |= UINT64_C(1) << (links->count - 1); /* at most LINKS_MAX */
     if (asprintf(&rest, "%s/%s", target, walk->rest) < 0)
         return -ENOMEM;
     free(walk->rest);
@@ -175,7 +178,7 @@ static int walk_link(struct walk *walk, int link_fd, const char *name, struct st
 }
 
 /* One component. Takes it off the rest. */
-static int walk_step(struct walk *walk, struct strings *links)
+static int walk_step(struct walk *walk, struct strings *links, uint64_t *root_links)
 {
     _cleanup_free_ char *name = NULL;
     _cleanup_fd_ int fd = -1;
@@ -197,7 +200,7 @@ static int walk_step(struct walk *walk, struct strings *links)
     if (fstat(fd, &st) != 0)
         return -errno;
     if (S_ISLNK(st.st_mode))
-        return walk_link(walk, fd, name, links);
+        return walk_link(walk, fd, &st, name, links, root_links);
     if (asprintf(&longer, "%s/%s", walk->path, name) < 0)
         return -ENOMEM;
     free(walk->path);
@@ -207,14 +210,15 @@ static int walk_step(struct walk *walk, struct strings *links)
     return 0;
 }
 
-/* Return: the descriptor or -errno. @links and @ret_path may be NULL. */
-static int walk_path(const char *absolute, bool follow, struct strings *links, char **ret_path)
+/* Return: the descriptor or -errno. @links and @ret_path may be NULL; @root_links goes with @links. */
+static int walk_path(const char *absolute, bool follow, struct strings *links, uint64_t *root_links,
+                     char **ret_path)
 {
     struct walk walk = {.fd = -1, .path = strdup(""), .rest = strdup(absolute), .follow = follow};
     int r = walk.path && walk.rest ? walk_root(&walk) : -ENOMEM;
 
     while (r == 0 && walk.rest[strspn(walk.rest, "/")])
-        r = walk_step(&walk, links);
+        r = walk_step(&walk, links, root_links);
     if (r == 0 && ret_path) {
         *ret_path = *walk.path ? steal_pointer(&walk.path) : strdup("/");
         r = *ret_path ? 0 : -ENOMEM;
@@ -233,7 +237,7 @@ static int compare_again(const char *path, const struct stat *st)
     struct stat again;
 
     if (fd == -ENOSYS || fd == -EPERM || fd == -ENAMETOOLONG)
-        fd = walk_path(path, false, NULL, NULL);
+        fd = walk_path(path, false, NULL, NULL, NULL);
     if (fd < 0)
         return fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM ? fd : -ESTALE;
     if (fstat(fd, &again) != 0)
@@ -255,7 +259,7 @@ int path_open(const char *absolute, struct opened *opened)
         if (r == -ELOOP || r == -ENOSYS || r == -EPERM || r == -ENAMETOOLONG) {
             free(opened->path);
             opened->path = NULL;
-            r = opened->fd = walk_path(absolute, true, &opened->links, &opened->path);
+            r = opened->fd = walk_path(absolute, true, &opened->links, &opened->root_links, &opened->path);
             plain = false;
         }
     }
@@ -429,11 +433,12 @@ static int fail_open(struct resolving *resolving, const struct asked *asked, int
     return row->hint ? error_hint(resolving->error, "%s", row->hint) : -errnum;
 }
 
-/* Keeps the links of OPENED for resolving_check_links(). */
-static int note_links(struct resolving *resolving, const struct asked *asked, const struct opened *opened)
+int resolving_note_links(struct resolving *resolving, const struct asked *asked, const struct opened *opened)
 {
     for (size_t i = 0; i < opened->links.count; i++) {
-        struct led led = {.link = strdup(opened->links.items[i])};
+        struct led led = {.link = strdup(opened->links.items[i]),
+                          .grants = asked->grants,
+                          .root = opened->root_links >> i & 1};
 
         if (asprintf(&led.what, "%s %s", asked->by, QUOTE(asked->value)) < 0)
             led.what = NULL;
@@ -463,7 +468,7 @@ int resolving_open(struct resolving *resolving, const struct asked *asked, const
     }
     if (r < 0)
         return fail_open(resolving, asked, -r);
-    r = note_links(resolving, asked, opened);
+    r = resolving_note_links(resolving, asked, opened);
     if (r < 0)
         opened_free(opened);
     return r;
@@ -491,11 +496,41 @@ int resolving_add(struct resolving *resolving, struct opened *opened, enum grant
     return 0;
 }
 
+/*
+ * May an earlier command have made this link? It was confined to a writable root, and what is too wide for
+ * one holds no such link: `~/project` is the user's own, `~/src/project` may not be. A link of root's is
+ * nobody's who was not root.
+ */
+static bool may_be_planted(struct resolving *resolving, const struct led *led)
+{
+    struct asked asked = {.value = led->link, .named = true};
+    struct error before = *resolving->error;
+    _cleanup_free_ char *directory = NULL;
+    const char *name;
+    bool wide;
+
+    if (!led->grants || (led->root && resolving->resolved->uid != 0))
+        return false;
+    if (path_parent(led->link, &directory, &name) < 0)
+        return true;
+    wide = refuse_wide_write(resolving, &asked, directory) < 0;
+    *resolving->error = before;
+    return !wide;
+}
+
+static int fail_planted(struct resolving *resolving, const struct led *led)
+{
+    error_set(resolving->error, ERROR_POLICY_INVALID, ELOOP, "link-in-grant",
+              "%s leads through the symbolic link %s, which an earlier command may have made", led->what,
+              QUOTE(led->link));
+    return error_hint(resolving->error, "name the object that you mean, without the link");
+}
+
 int resolving_check_links(struct resolving *resolving)
 {
     const struct resolved *resolved = resolving->resolved;
 
-    for (size_t i = 0; i < resolving->led_count; i++)
+    for (size_t i = 0; i < resolving->led_count; i++) {
         for (size_t j = 0; j < resolved->path_count; j++) {
             const struct resolved_path *path = &resolved->paths[j];
             const struct led *led = &resolving->led[i];
@@ -507,6 +542,9 @@ int resolving_check_links(struct resolving *resolving)
                       QUOTE(led->link), QUOTE(path->path));
             return error_hint(resolving->error, "name the object that you mean, without the link");
         }
+        if (may_be_planted(resolving, &resolving->led[i]))
+            return fail_planted(resolving, &resolving->led[i]);
+    }
     return 0;
 }
 

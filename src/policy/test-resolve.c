@@ -355,16 +355,43 @@ TEST(a_start_directory_must_be_one)
 
 /* --- links --------------------------------------------------------------------------------------------- */
 
-TEST(a_link_outside_every_writable_root_is_followed)
+/* A home cannot be a writable root, so no command has made a link in it. */
+TEST(a_link_in_the_home_is_followed)
 {
     struct trial trial = trial_start();
 
     trial_directory("ws");
-    need(symlink("ws", trial_path("link")) == 0);
+    need(symlink("../ws", trial_path("home/link")) == 0);
     trial_set(&trial, KEY_MODE, "workspace-write");
-    trial_set(&trial, KEY_WORKSPACE, trial_path("link"));
+    trial_set(&trial, KEY_WORKSPACE, trial_path("home/link"));
     need(trial_resolve(&trial) == 0);
     check_str(trial.resolved.workspace, trial_path("ws"));
+    trial_end(&trial);
+}
+
+static const struct earlier_link {
+    const char *name;
+    enum list list; /* LIST_COUNT: the workspace */
+} earlier_links[] = {
+    {"workspace", LIST_COUNT},
+    {"write", LIST_WRITE},
+    {"show", LIST_SHOW},
+};
+
+TEST_EACH(a_link_that_an_earlier_command_may_have_made_is_refused, struct earlier_link, earlier_links)
+{
+    struct trial trial = trial_start();
+
+    trial_directory("ws");
+    trial_directory("other");
+    trial_directory("outside");
+    need(symlink("../outside", trial_path("other/link")) == 0);
+    trial_set(&trial, KEY_MODE, "workspace-write");
+    trial_set(&trial, KEY_WORKSPACE, trial_path(row->list == LIST_COUNT ? "other/link" : "ws"));
+    if (row->list != LIST_COUNT)
+        trial_add(&trial, row->list, trial_path("other/link"));
+    check(trial_resolve(&trial) < 0);
+    check_str(trial.error.reason, "link-in-grant");
     trial_end(&trial);
 }
 
