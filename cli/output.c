@@ -64,11 +64,13 @@ static int expand_link(int fd, const char *component, char *rest, size_t size, c
     if (length < 0)
         return fail(error, errno, "output-unusable", name, strerror(errno));
     target[length] = '\0';
-    /* Nothing is known of the grants when resolving failed. Then only the system's own links are passed; a
-     * root caller cannot tell these from what a command planted. */
-    if (!resolved &&
-        (geteuid() == 0 || fstatat(fd, component, &st, AT_SYMLINK_NOFOLLOW) != 0 || st.st_uid != 0))
-        return fail(error, ELOOP, "output-behind-link", name, "a directory on the way is a link");
+    /* Only the system's own links are passed: any other one may have been made by a command of an earlier
+     * run. Where commands run as root these cannot be told apart. */
+    if (fstatat(fd, component, &st, AT_SYMLINK_NOFOLLOW) != 0 || st.st_uid != 0 ||
+        (resolved ? resolved->uid : geteuid()) == 0) {
+        fail(error, ELOOP, "output-behind-link", name, "a directory on the way is a link");
+        return error_hint(error, "name the file itself, without the link");
+    }
     if ((size_t)snprintf(joined, sizeof(joined), "%s/%s", target, rest) >= size)
         return fail(error, ENAMETOOLONG, "output-unusable", name, strerror(ENAMETOOLONG));
     memcpy(rest, joined, strlen(joined) + 1);

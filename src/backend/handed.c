@@ -45,6 +45,8 @@ void backend_lower_handed(const struct resolved *resolved, const struct host *ho
     for (size_t i = 0; i < ARRAY_SIZE(terminal); i++)
         if (resolved->passed.terminal)
             lower(plan, resolved, terminal[i], "terminal-passed");
+        else if (resolved->terminal_granted)
+            lower(plan, resolved, terminal[i], "terminal-granted");
         else if (resolved->devices_elsewhere)
             lower(plan, resolved, terminal[i], "devices-elsewhere");
     if (resolved->devices_elsewhere)

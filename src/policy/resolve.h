@@ -107,6 +107,7 @@ struct resolved {
     int *pass_fds;
     size_t pass_fd_count;
     struct handed passed;   /* what they give */
+    bool terminal_granted;  /* a device grant is a terminal, or reads or makes keys */
     bool devices_elsewhere; /* device nodes can be read outside of /dev */
 
     struct strings protected_paths; /* canonical, what --protect asks; the backend says whether it can */

@@ -199,6 +199,16 @@ static int refuse_node(struct resolving *resolving, const struct asked *asked, c
                      QUOTE(asked->value), why);
 }
 
+/* Somebody may sit there: a virtual console, a serial line, a pseudo-terminal; or keys are read and made
+ * there. */
+static bool is_terminal(dev_t device)
+{
+    unsigned number = major(device);
+
+    return number == 4 || (number == 5 && minor(device) == 1) || (number >= 136 && number <= 143) ||
+           number == 13 || (number == 10 && minor(device) == 223);
+}
+
 int refuse_device(struct resolving *resolving, const struct asked *asked, const struct opened *opened)
 {
     const unsigned memory_major = 1, memory_minors[] = {1, 2, 4, 11}; /* mem, kmem, port, kmsg */
@@ -213,5 +223,6 @@ int refuse_device(struct resolving *resolving, const struct asked *asked, const 
     for (size_t i = 0; i < ARRAY_SIZE(memory_minors); i++)
         if (opened->st.st_rdev == makedev(memory_major, memory_minors[i]))
             return refuse_node(resolving, asked, "it is the memory or the ports of the machine");
+    resolving->resolved->terminal_granted |= is_terminal(opened->st.st_rdev);
     return 0;
 }

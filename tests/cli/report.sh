@@ -96,7 +96,7 @@ inside "below the workspace and out again" "where the command may write" "$dir/w
 ln -s "$outside" "$dir/w/planted"
 inside "through a link that a command planted" "where the command may write" "$dir/w/planted/r.json"
 ln -s "$dir/w/planted" "$dir/mine"
-inside "through an own link to a planted one" "where the command may write" "$dir/mine/r.json"
+inside "through an own link to a planted one" "is a link" "$dir/mine/r.json"
 [ -z "$(ls "$outside")" ]
 result $? "nothing was written through planted links"
 echo precious >"$outside/precious"
@@ -117,8 +117,8 @@ inside "a descriptor that is not open" "not open" fd:77
 inside "no number" "not the number" fd:x
 ln -s "$outside" "$dir/own"
 call "$confine" run $backend -w . --report "$dir/own/r.json" -- true
-[ "$status" -eq 0 ] && valid "$outside/r.json"
-result $? "an own link outside of everything writable is followed"
+[ "$status" -eq 125 ] && has_line 'is a link'
+result $? "a link that is not the system's is not followed: an earlier command may have made it"
 call "$confine" run $backend -w . --report "$outside/r.json" -- sh -c 'exit 3'
 [ "$status" -eq 3 ] && valid "$outside/r.json"
 result $? "a report replaces the one before"

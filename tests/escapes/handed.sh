@@ -85,4 +85,15 @@ for surface in tty.read tty.inject tty.state; do
     result $? "and $surface is not called enforced"
 done
 
+# A terminal that is granted by its name is no other.
+python3 - "${run[@]}" -- "$dir/act" open 0 <<'P' >"$dir/out" 2>"$dir/err"
+import os, pty, subprocess, sys
+name = os.ttyname(pty.openpty()[1])
+words = sys.argv[1:]
+at = words.index("--")
+sys.exit(subprocess.run(words[:at] + ["--device", name] + words[at:] + [name], stdin=subprocess.DEVNULL).returncode)
+P
+[ $? -eq 0 ] && [ "$(claim tty.read)" = 'partial terminal-granted' ] || why "tty.read: $(claim tty.read)"
+result $? 'a terminal that is granted as a device: tty.read is not called enforced'
+
 finish

@@ -24,6 +24,12 @@ show --show sub/file
 read-where-listed --readable listed --read sub
 ROWS
 
+# Neither does one lead the report anywhere.
+echo canary >"$dir/secret/report"
+call "$confine" run $backend --report sub/report -- true
+[ "$status" -eq 125 ] && has_line 'a directory on the way is a link' && [ "$(cat "$dir/secret/report")" = canary ]
+result $? 'a planted link: report'
+
 # What is no plant goes on: a link in the home itself, a link of root's, a start directory behind a link.
 ln -s "$dir/w" "$HOME/project"
 call "$confine" run -q $backend -w "$HOME/project" -- pwd
