@@ -58,7 +58,8 @@ static bool is_past_last(int capability)
     return prctl(PR_CAPBSET_READ, capability, 0, 0, 0) < 0 && errno == EINVAL;
 }
 
-/* Drops what may be dropped of the bounding set, also what is said not to be in it. Return: how many are left.
+/* Drops what may be dropped of the bounding set, also what is said not to be in it. Return: how many are
+ * left.
  */
 static int drop_bounding(const struct chain *chain)
 {

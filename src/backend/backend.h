@@ -49,8 +49,8 @@ int backend_choose(const struct resolved *resolved, const struct host *host, boo
                    size_t *ret_tried_count, struct error *error);
 
 /*
- * backend_lower_handed() - lower what descriptors open that the caller hands to the command: sockets on 0 to 2 and
- * passed ones, passed terminals. For the plan of every backend that cannot take them back.
+ * backend_lower_handed() - lower what descriptors open that the caller hands to the command: sockets on 0 to
+ * 2 and passed ones, passed terminals. For the plan of every backend that cannot take them back.
  */
 void backend_lower_handed(const struct resolved *resolved, const struct host *host, struct plan *plan);
 

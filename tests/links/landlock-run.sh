@@ -85,7 +85,9 @@ for user in $users; do
     run as "$user" sh -c 'exec 7</etc/passwd; exec "$1" --ro / -- /bin/ls -l /proc/self/fd' sh "$lr"
     is "$user: descriptors as inherited, none of ours" "$(printf '%s\n' "$out" | sed -n 's/.* \([0-9]* -> [^:]*\).*/\1/p' | grep -v /fd$)" "$bare"
     run as "$user" "$lr" --ro / -- sh -c 'grep -h "^NoNewPrivs\|^SigPnd\|^SigIgn" /proc/self/status | tr -d "\t\n"'
-    is "$user: no_new_privs, nothing pending" "$out" 'SigPnd:0000000000000000SigIgn:0000000000000000NoNewPrivs:1'
+    # make's posix_spawn leaves signals 32 and 33 ignored: what is ignored is what was before
+    ignored=$(as "$user" sh -c 'grep -h "^SigIgn" /proc/self/status | tr -d "\t\n"')
+    is "$user: no_new_privs, nothing pending" "$out" "SigPnd:0000000000000000${ignored}NoNewPrivs:1"
 
     # What is denied outside; each act is done first without the link (the control), on a copy where it destroys.
     while read -r name where expected; do
