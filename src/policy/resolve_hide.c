@@ -171,6 +171,11 @@ static int add_hidden(struct hiding *hiding, const struct opened *opened, bool n
         r = hidden.path && hidden.name ? 0 : -ENOMEM;
         hidden.readable = hidden.parent_fd >= 0 && faccessat(hidden.parent_fd, name, R_OK, AT_EACCESS) == 0;
         resolved->hidden[resolved->hidden_count++] = hidden; /* owned from here on */
+        /* What is held is this name: Landlock knows the way to an object, not the object. */
+        if (r == 0 && S_ISREG(opened->st.st_mode) && opened->st.st_nlink > 1)
+            r = strings_addf(&resolved->warnings,
+                             "hidden-hard-link: %s has other names (hard links), which are not hidden",
+                             QUOTE(opened->path));
     }
     return r < 0 ? error_no_memory(hiding->resolving->error) : 0;
 }

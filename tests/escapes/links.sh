@@ -41,4 +41,18 @@ result $? "the kernel's own links are followed"
 (cd sub && call "$confine" run -q $backend -w . -- pwd; [ "$(cat "$dir/out")" = "$dir/secret" ])
 result $? 'whoever stands in the directory has chosen it'
 
+# A hidden file with a second name can be read by that: the report says so.
+echo canary >"$HOME/hidden"
+ln "$HOME/hidden" "$HOME/src/second"
+call "$confine" run $backend --hide "$HOME/hidden" --report "$dir/report" -- cat "$HOME/src/second"
+if [ "$status" -eq 0 ]; then
+    grep -q hidden-hard-link "$dir/report"
+    result $? 'a hidden file with another name: the report warns'
+else
+    result 0 'a hidden file with another name: not to be read by it'
+fi
+call "$confine" run -q $backend --hide "$HOME/hidden" -- cat "$HOME/hidden"
+[ "$status" -ne 0 ] && ! grep -q canary "$dir/out"
+result $? 'by the hidden name it is not read'
+
 finish
