@@ -186,6 +186,10 @@ static const struct seccomp_rule seccomp_rules[] = {
     RULE("other-family", NET_OTHER, LANDLOCK, EPERM,
          "socket socketpair", NOT(0, FAMILY_UNIX), NOT(0, 2), NOT(0, 10), NOT(0, FAMILY_NETLINK))
     RULE("inet-socket", NET_INET, LANDLOCK, EPERM, "socket socketpair", INET(0))
+    /* Families that carry their data by TCP or UDP of the kernel's own: opening `net.other` must not open these. */
+    RULE("inet-by-rds", NET_INET, LANDLOCK, EPERM, "socket", IS(0, 21))
+    RULE("inet-by-rxrpc", NET_INET, LANDLOCK, EPERM, "socket", IS(0, 33))
+    RULE("inet-by-smc", NET_INET, LANDLOCK, EPERM, "socket", IS(0, 43))
     /* Where INET is open: streams and datagrams only (no RAW, PACKET, SEQPACKET, DCCP) ... */
     RULE("inet-type", NET_OTHER, LANDLOCK, EPERM,
          "socket socketpair", INET(0), OTHER(1, SOCKET_TYPE, 1), OTHER(1, SOCKET_TYPE, 2))
