@@ -22,11 +22,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define UNIT         16U
-#define FIRST_REGION (48U * 1024) /* what a run needs before the command starts; mapped with its pages */
-#define NEXT_REGION  (1024U * 1024)
-#define FINE_MAX     1024U        /* block sizes up to here are multiples of UNIT, above powers of two */
-#define BLOCK_MAX    (64U * 1024) /* what is larger is mapped by itself */
+#define UNIT         ((size_t)16)
+#define FIRST_REGION ((size_t)48 * 1024) /* enough up to the start of most commands; mapped with its pages   \
+                                          */
+#define NEXT_REGION  ((size_t)1024 * 1024)
+#define FINE_MAX     ((size_t)1024) /* block sizes up to here are multiples of UNIT, above powers of two */
+#define BLOCK_MAX    ((size_t)64 * 1024) /* what is larger is mapped by itself */
 #define FINE_CLASSES (FINE_MAX / UNIT)
 #define CLASSES      (FINE_CLASSES + 7) /* 2 KiB to 64 KiB, and one for the mapped ones */
 #define MAPPED       (CLASSES - 1)
@@ -149,13 +150,13 @@ void *malloc(size_t size)
     return head ? head + 1 : NULL;
 }
 
-void *calloc(size_t count, size_t size)
+void *calloc(size_t nmemb, size_t size)
 {
     struct head *head = NULL;
     size_t total;
     bool zero = true;
 
-    if (!__builtin_mul_overflow(count, size, &total))
+    if (!__builtin_mul_overflow(nmemb, size, &total))
         head = take_block(total, &zero);
     if (!head)
         errno = ENOMEM;
@@ -175,16 +176,16 @@ static struct head *find_head(void *block, size_t *ret_class)
     return head;
 }
 
-void free(void *block)
+void free(void *ptr)
 {
     size_t class;
     struct head *head;
     struct spare *spare;
     int saved = errno;
 
-    if (!block)
+    if (!ptr)
         return;
-    head = find_head(block, &class);
+    head = find_head(ptr, &class);
     if (class == MAPPED) {
         munmap(head, head->size);
         errno = saved;
@@ -198,23 +199,23 @@ void free(void *block)
     leave_lock();
 }
 
-void *realloc(void *block, size_t size)
+void *realloc(void *ptr, size_t size)
 {
     struct head *head;
     size_t class, room;
     void *moved;
 
-    if (!block)
+    if (!ptr)
         return malloc(size);
-    head = find_head(block, &class);
+    head = find_head(ptr, &class);
     room = head->size - sizeof(*head);
     if (size <= room && (class != MAPPED || size > room / 2))
-        return block;
+        return ptr;
     moved = malloc(size);
     if (!moved)
         return NULL;
-    memcpy(moved, block, size < room ? size : room);
-    free(block);
+    memcpy(moved, ptr, size < room ? size : room);
+    free(ptr);
     return moved;
 }
 
