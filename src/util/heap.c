@@ -23,8 +23,7 @@
 #include <sys/mman.h>
 
 #define UNIT         ((size_t)16)
-#define FIRST_REGION ((size_t)48 * 1024) /* enough up to the start of most commands; mapped with its pages   \
-                                          */
+#define FIRST_REGION ((size_t)48 * 1024) /* enough until the command starts; mapped with its pages */
 #define NEXT_REGION  ((size_t)1024 * 1024)
 #define FINE_MAX     ((size_t)1024) /* block sizes up to here are multiples of UNIT, above powers of two */
 #define BLOCK_MAX    ((size_t)64 * 1024) /* what is larger is mapped by itself */
