@@ -68,8 +68,9 @@ struct attestation {
 int attest_begin(struct attestation *attestation, const struct plan *plan, const struct resolved *resolved,
                  unsigned missing);
 
-/* attest_in_child() - the controls that need a process of their own, in the vfork child before its exec. */
-void attest_in_child(void *attestation);
+/* attest_in_child() - the controls that need a process of their own, in the vfork child before its exec.
+ * @data: the struct attestation. */
+void attest_in_child(void *data);
 
 /* attest_controls() - the other canaries and controls, while the chain restricts itself. Return: 0 or -errno.
  */
