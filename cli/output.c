@@ -165,7 +165,8 @@ static int walk_to(const char *name, char *rest, size_t size, const struct resol
     return result;
 }
 
-static int open_descriptor(struct output *output, const char *name, struct error *error)
+static int open_descriptor(struct output *output, const char *name, const struct resolved *resolved,
+                           struct error *error)
 {
     char *end;
     long number = strtol(name + 3, &end, 10);
@@ -173,6 +174,10 @@ static int open_descriptor(struct output *output, const char *name, struct error
 
     if (name[3] < '0' || name[3] > '9' || *end || number < 1 || number > INT_MAX)
         return fail(error, EINVAL, "option-value", name, "not the number of a descriptor");
+    for (size_t i = 0; resolved && i < resolved->pass_fd_count; i++)
+        if (resolved->pass_fds[i] == number)
+            return fail(error, EPERM, "output-in-grant", name,
+                        "it is passed to the command, which could write a report");
     flags = fcntl((int)number, F_GETFL);
     if (flags < 0)
         return fail(error, errno, "output-unusable", name, "this descriptor is not open");
@@ -223,7 +228,7 @@ int output_open(struct output *output, const char *name, const struct resolved *
     *output = OUTPUT_NONE;
     output->name = name;
     if (strncmp(name, "fd:", 3) == 0)
-        return open_descriptor(output, name, error);
+        return open_descriptor(output, name, resolved, error);
     result = walk_to(name, rest, sizeof(rest), resolved, &directory, error);
     if (result < 0)
         return result;

@@ -96,4 +96,9 @@ P
 [ $? -eq 0 ] && [ "$(claim tty.read)" = 'partial terminal-granted' ] || why "tty.read: $(claim tty.read)"
 result $? 'a terminal that is granted as a device: tty.read is not called enforced'
 
+# The descriptor of the report is not the command's as well.
+call bash -c '"$@" 8>"$0"' "$dir/forged" "$confine" run $backend --report fd:8 --pass-fd 8 -- sh -c 'echo forged >&8'
+[ "$status" -eq 125 ] && has_line 'passed to the command' && ! grep -q forged "$dir/forged"
+result $? 'a report is not written where the command can write one'
+
 finish
