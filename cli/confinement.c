@@ -76,6 +76,7 @@ int confinement_resolve(struct confinement *confinement, const struct options *o
     struct policy *policy = &confinement->policy;
     int result = policy_init(policy, error);
 
+    policy->explain = options->command & FOR_POLICY;
     if (result == 0)
         result = policy_load_layers(policy, &options->policies, error);
     if (result == 0)

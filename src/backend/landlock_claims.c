@@ -56,12 +56,10 @@ static void claim_files(struct builder *b)
     else
         hold(b, STATE_ENFORCED, NULL, CHECK(FS_TRUNCATE, SECCOMP, TRUNCATE, FILE, .refused = {EPERM}));
     /* Writing by landlock-run; reading, and so every ioctl, by the layer that hides /dev. */
-    hold(
-        b, STATE_ENFORCED, NULL,
-        CHECK(FS_DEVICE, LANDLOCK, OPEN, DEVICE, .a = O_WRONLY, .refused = {EACCES}, .self_contained = true));
     hold(b, STATE_ENFORCED, NULL,
-         CHECK(FS_DEVICE, LANDLOCK_HIDE, OPEN, DEVICE, .a = O_RDONLY, .refused = {EACCES},
-               .self_contained = true));
+         CHECK(FS_DEVICE, LANDLOCK, OPEN, DEVICE, .a = O_WRONLY, .refused = {EACCES}));
+    hold(b, STATE_ENFORCED, NULL,
+         CHECK(FS_DEVICE, LANDLOCK_HIDE, OPEN, DEVICE, .a = O_RDONLY, .refused = {EACCES}));
     hold(b, STATE_ENFORCED, NULL,
          CHECK(FS_SPECIAL, LANDLOCK, OPEN, FIFO, .a = O_WRONLY, .refused = {EACCES}));
     if (resolved->policy->readable_listed)

@@ -145,6 +145,7 @@ struct policy {
     uint64_t grace_ms;
     bool wait_all;
     bool proxy_env;
+    bool explain; /* for people to read: look up also what no mechanism of this version could hold */
     char *upstream;
 
     struct origin origin[KEY_COUNT];

@@ -216,13 +216,23 @@ static dev_t device_of_dev(void)
     return stat("/", &root) == 0 && stat("/dev", &dev) == 0 && root.st_dev != dev.st_dev ? dev.st_dev : 0;
 }
 
+/* May this line be such a mount? Most are not, and taking one apart costs more than looking for a word. */
+static bool is_candidate(const char *line, const char *number)
+{
+    return strstr(line, " - devtmpfs ") || strstr(line, " - devpts ") || (*number && strstr(line, number));
+}
+
 static int take_mounts_out(struct resolving *resolving)
 {
     _cleanup_fd_ int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
     _cleanup_free_ char *text = NULL;
     dev_t device = device_of_dev();
     size_t length;
+    char number[32] = "";
     int r = fd < 0 ? -errno : fd_read_all(fd, MOUNTS_MOST, &text, &length);
+
+    if (device)
+        snprintf(number, sizeof(number), " %u:%u ", major(device), minor(device));
 
     if (r < 0 && r != -ENOMEM)
         resolving->resolved->devices_elsewhere = true; /* nothing is known */
@@ -233,7 +243,7 @@ static int take_mounts_out(struct resolving *resolving)
         next = line + strcspn(line, "\n");
         if (*next)
             *next++ = '\0';
-        mount = parse_mount(line, device);
+        mount = is_candidate(line, number) ? parse_mount(line, device) : NULL;
         if (!mount)
             continue;
         r = path_open(mount, &opened);

@@ -152,7 +152,8 @@ static bool may_be_there(const struct resolving *resolving, const char *item, bo
     return strncmp(item, "./", 2) != 0 || (workspace >= 0 && faccessat(workspace, item + 2, F_OK, 0) == 0);
 }
 
-/* The existing objects that one list names, by canonical name; of sets only what lies in a writable grant. */
+/* The existing objects that one list names, by canonical name; of sets only what lies in a writable grant.
+ * What merely is the default is looked up only for who explains the policy: no backend here can hold it. */
 static int collect(struct resolving *resolving, enum list list, struct strings *paths)
 {
     const struct entries *entries = &resolving->policy->list[list];
@@ -166,7 +167,7 @@ static int collect(struct resolving *resolving, enum list list, struct strings *
         struct strings names = {0};
         _cleanup_opened_ struct opened opened = {.fd = -1};
 
-        if (!entry_in_force(entries, i))
+        if (!entry_in_force(entries, i) || (!resolving->policy->explain && !origin_named(entry->origin)))
             continue;
         for (const struct set_item *item = set ? set->items : NULL; item && item->value && r == 0; item++)
             if (may_be_there(resolving, item->value, below_home))

@@ -217,10 +217,12 @@ static int list_home(struct listing *listing, const char *home)
 {
     _cleanup_fd_ int fd = open(home, O_PATH | O_DIRECTORY | O_CLOEXEC);
     bool missing = fd < 0 && (errno == ENOENT || errno == ENOTDIR);
-    int r = fd < 0 ? 1 : directory_names(fd, take_name, &listing->names);
+    /* What may not be entered holds nothing within the caller's reach. */
+    bool closed = fd >= 0 && faccessat(fd, ".", X_OK, AT_EACCESS) != 0;
+    int r = fd < 0 || closed ? 1 : directory_names(fd, take_name, &listing->names);
 
     listing->home = strdup(home);
-    listing->complete = missing || r == 0;
+    listing->complete = missing || closed || r == 0;
     if (listing->names.count > 1)
         qsort(listing->names.items, listing->names.count, sizeof(char *), compare_names);
     return r == -ENOMEM || !listing->home ? -ENOMEM : 0;

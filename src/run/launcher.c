@@ -35,8 +35,9 @@ static bool others_can_write(const struct stat *object, uid_t caller)
     return (object->st_mode & S_IWOTH) || ((object->st_mode & S_IWGRP) && !private_group);
 }
 
-/* PATH and every directory above it, from the root down. */
-static int check_path(const struct resolved *resolved, const char *path, struct error *error)
+/* PATH and every directory above it, from the root down, but for the first @known bytes that were looked at.
+ */
+static int check_path(const struct resolved *resolved, const char *path, size_t known, struct error *error)
 {
     char part[PATH_MAX];
     struct stat object;
@@ -44,7 +45,7 @@ static int check_path(const struct resolved *resolved, const char *path, struct 
 
     if (resolved && resolved_under_writable(resolved, path))
         return refuse(error, path, "lies in a writable grant");
-    for (const char *slash = path; slash; slash = strchr(slash + 1, '/')) {
+    for (const char *slash = path + known; slash; slash = strchr(slash + 1, '/')) {
         const char *next = strchr(slash + 1, '/');
         size_t length = next ? (size_t)(next - path) : strlen(path);
 
@@ -97,10 +98,10 @@ int launcher_open(const struct resolved *resolved, const char *program, struct e
                   QUOTE(path), strerror(errno));
         return error_hint(error, "install confine whole: bin/confine and libexec/confine belong together");
     }
-    r = check_path(resolved, path, error);
+    r = check_path(resolved, path, 0, error);
     if (r == 0) {
         snprintf(path, sizeof(path), "%s/bin/confine", self);
-        r = check_path(resolved, path, error);
+        r = check_path(resolved, path, strlen(self), error);
     }
     if (r < 0) {
         fd_close(fd);
