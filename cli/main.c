@@ -194,6 +194,15 @@ int command_help(char **argv, char **envp)
     return cli_print(&text);
 }
 
+/* What we make we must be able to use. The command inherits the mask, so an answer that is not the caller's own
+ * must not loosen it. Return: whether each call did what it says. */
+static bool open_umask(void)
+{
+    mode_t before = umask(077);
+
+    return umask(before & ~(mode_t)0700) == 077;
+}
+
 int main(int argc, char **argv, char **envp)
 {
     const struct command *command;
@@ -201,7 +210,10 @@ int main(int argc, char **argv, char **envp)
     struct text text = {0};
 
     fill_descriptors();
-    umask(umask(077) & ~(mode_t)0700); /* what we make we must be able to use */
+    if (!open_umask()) {
+        error_set(&error, ERROR_INTERNAL, EIO, "no-umask", "umask: the kernel answers with another mask than was set");
+        return cli_fail(&error);
+    }
     if (getauxval(AT_SECURE)) {
         error_set(&error, ERROR_SANDBOX_UNAVAILABLE, EPERM, "set-id",
                   "confine: it must not be set-id or carry file capabilities");
