@@ -481,6 +481,11 @@ TEST(protected_names_are_those_in_a_writable_grant)
     trial_add(&trial, LIST_PROTECT, trial_path("ws/own"));
     trial_add(&trial, LIST_UNPROTECT, trial_path("ws/.envrc"));
     need(trial_resolve(&trial) == 0);
+    check(!strings_have(&trial.resolved.protected_paths, trial_path("ws/.vscode/tasks.json")));
+    check(strings_have(&trial.resolved.protected_paths, trial_path("ws/own")));
+    resolved_free(&trial.resolved);
+    trial.policy.explain = true; /* the default is looked up only then */
+    need(trial_resolve(&trial) == 0);
     check(strings_have(&trial.resolved.protected_paths, trial_path("ws/.vscode/tasks.json")));
     check(strings_have(&trial.resolved.protected_paths, trial_path("ws/own")));
     check(!strings_have(&trial.resolved.protected_paths, trial_path("ws/.envrc")));

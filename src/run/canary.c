@@ -3,6 +3,7 @@
  */
 #include "run/canary.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <stdio.h>
@@ -12,8 +13,10 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#define STALE_SECONDS  60
 #define INHERITED_FROM 640 /* far from what a program opens by itself */
 
 /* Places for a canary, memory first: nothing there reaches a disk. */
@@ -93,11 +96,39 @@ void canary_file(struct attestation *attestation, const struct resolved *resolve
     attestation->file_path = own(attestation, open(path, O_PATH | O_CLOEXEC));
 }
 
+/* A supervisor that was killed between making a name and removing it left that name. It is ours when it has
+ * our form, our user and no age of a run that may still be at it. */
+static void remove_stale(const struct attestation *attestation, int place)
+{
+    int listing = openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *directory = listing < 0 ? NULL : fdopendir(listing);
+    time_t now = time(NULL);
+    struct stat object;
+
+    if (!directory) {
+        fd_close(listing);
+        return;
+    }
+    for (struct dirent *entry; (entry = readdir(directory));) {
+        bool ours = strncmp(entry->d_name, ".confine-fifo-", 14) == 0 ||
+                    strncmp(entry->d_name, ".confine-socket-", 16) == 0;
+
+        if (ours && fstatat(place, entry->d_name, &object, AT_SYMLINK_NOFOLLOW) == 0 &&
+            (S_ISFIFO(object.st_mode) || S_ISSOCK(object.st_mode)) &&
+            (object.st_uid == geteuid() || object.st_uid == attestation->uid) &&
+            object.st_mtime + STALE_SECONDS < now)
+            unlinkat(place, entry->d_name, 0);
+    }
+    closedir(directory);
+}
+
 void canary_fifo(struct attestation *attestation, const struct resolved *resolved)
 {
     _cleanup_fd_ int place = open_place(resolved);
     char name[64], path[40];
 
+    if (place >= 0 && !resolved_under_writable(resolved, places[0]))
+        remove_stale(attestation, place); /* in memory only: elsewhere there may be many names */
     canary_name(attestation, name, sizeof(name), "fifo");
     if (place < 0 || mknodat(place, name, S_IFIFO | 0600, 0) != 0)
         return;

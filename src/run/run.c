@@ -330,15 +330,30 @@ static void abandon(struct run *run)
         ;
 }
 
+/* Output that the command wrote and that could not be handed on: a status of 0 would hide it. Return: the
+ * status of the run. */
+static int tell_lost_output(struct run *run, int status)
+{
+    int lost = relays_error(&run->relays);
+
+    if (lost == 0)
+        return status;
+    if (status != 0) {
+        strings_addf(&run->report->warnings, "output-lost: output could not be written: %s", strerror(lost));
+        return status;
+    }
+    error_set(&run->report->error, ERROR_INTERNAL, lost, "output-lost",
+              "the command ended with 0, but its output could not be written: %s", strerror(lost));
+    error_hint(&run->report->error, "make room where the output goes, and run it again");
+    return LINK_FAILED;
+}
+
 static void clean_up(struct run *run)
 {
     struct error error = {0};
 
     if (tmp_remove(&run->tmp, &error) < 0)
         strings_addf(&run->report->warnings, "%s: %s", error.reason, error.message);
-    if (relays_error(&run->relays))
-        strings_addf(&run->report->warnings, "output-lost: output could not be written: %s",
-                     strerror(relays_error(&run->relays)));
     relays_free(&run->relays);
     fd_close(run->channel);
     fd_close(run->their_channel);
@@ -474,7 +489,7 @@ int run_supervised_without(struct plan *plan, const struct resolved *resolved, c
     if (r < 0)
         abandon(&run);
     else
-        status = watch(&run);
+        status = tell_lost_output(&run, watch(&run));
     clean_up(&run);
     return status;
 }

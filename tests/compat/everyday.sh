@@ -55,6 +55,9 @@ sum=$(cksum <"$test_dir/mega")
 is "a megabyte of bytes through pipes" "$(cat "$test_dir/mega" | raw -q -w . -- cat | cat | cksum)" "$sum"
 raw -q -w . -- cat <"$test_dir/mega" >"$test_dir/mega.out"
 is "a megabyte of bytes through files" "$(cksum <"$test_dir/mega.out")" "$sum"
+# A limit stands for a full disk: what cannot be handed on must not end in status 0.
+err=$( (ulimit -f 8; trap '' XFSZ; raw -q -w . -- sh -c 'trap "" PIPE; head -c 200000 /dev/zero 2>/dev/null; exit 0' >"$test_dir/lost") 2>&1)
+is "output that is lost is no success" "$? $(grep -c 'output could not be written' <<<"$err")" "125 1"
 is "/dev/null on all three" "$(raw -q -w . -- sh -c 'cat; echo x; echo y >&2' </dev/null >/dev/null 2>/dev/null; echo $?)" 0
 ok "/dev/stdout and /dev/stderr are there when files are behind them" \
     sh -c '"$@" >"$0" 2>&1 </dev/null' "$test_dir/dev" env -i PATH="$path" HOME="$home" "$confine" run -q --backend landlock -w "$w" -- sh -c 'echo a >/dev/stdout; echo b >/dev/stderr'
