@@ -95,7 +95,7 @@ static void claim_hidden(struct builder *b)
         for (size_t i = 0; i < resolved->hidden_count; i++) {
             const struct hidden *hidden = &resolved->hidden[i];
 
-            if (hidden->named != (named == 1) || hidden->held || !hidden->readable || !S_ISREG(hidden->type))
+            if (hidden->named != (named == 1) || hidden->held || !hidden->sample)
                 continue;
             if (tried++ >= HIDDEN_CHECKS)
                 continue;

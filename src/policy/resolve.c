@@ -142,6 +142,7 @@ static void free_paths(struct resolved *resolved)
     for (size_t i = 0; i < resolved->hidden_count; i++) {
         free(resolved->hidden[i].path);
         free(resolved->hidden[i].name);
+        free(resolved->hidden[i].sample);
         fd_close(resolved->hidden[i].parent_fd);
     }
     free(resolved->hidden);

@@ -50,6 +50,8 @@ struct hide_level {
 struct hidden {
     char *path;
     int parent_fd; /* O_PATH, owned */
+    char *sample;  /* a readable file below parent_fd that is tried: the object, or one in a directory; NULL:
+                      none */
     char *name;    /* below parent_fd */
     mode_t type;
     bool named;

@@ -151,6 +151,46 @@ static bool is_shown(const struct hiding *hiding, const char *path)
     return strings_have(&hiding->resolving->read_named, path);
 }
 
+/* Looking for a file in a hidden directory, so that the directory can be tried at all. */
+struct sampling {
+    int directory;
+    const char *name; /* of the directory */
+    char *found;
+};
+
+static int try_sample(const char *name, void *data)
+{
+    struct sampling *sampling = data;
+    struct stat st;
+
+    if (fstatat(sampling->directory, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode) ||
+        faccessat(sampling->directory, name, R_OK, AT_EACCESS) != 0)
+        return 0;
+    return asprintf(&sampling->found, "%s/%s", sampling->name, name) < 0 ? -ENOMEM : 1;
+}
+
+/* The file that stands for the object in the check. Return: 0 (also when there is none) or -ENOMEM. */
+static int find_sample(struct hidden *hidden)
+{
+    struct sampling sampling = {.name = hidden->name};
+    _cleanup_fd_ int directory = -1;
+    int r;
+
+    if (!hidden->readable || (!S_ISREG(hidden->type) && !S_ISDIR(hidden->type)))
+        return 0;
+    if (S_ISREG(hidden->type)) {
+        hidden->sample = strdup(hidden->name);
+        return hidden->sample ? 0 : -ENOMEM;
+    }
+    directory = openat(hidden->parent_fd, hidden->name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (directory < 0)
+        return 0;
+    sampling.directory = directory;
+    r = directory_names(directory, try_sample, &sampling);
+    hidden->sample = sampling.found;
+    return r == -ENOMEM ? r : 0;
+}
+
 static int add_hidden(struct hiding *hiding, const struct opened *opened, bool named)
 {
     struct resolved *resolved = hiding->resolving->resolved;
@@ -170,6 +210,8 @@ static int add_hidden(struct hiding *hiding, const struct opened *opened, bool n
         hidden.name = strdup(name);
         r = hidden.path && hidden.name ? 0 : -ENOMEM;
         hidden.readable = hidden.parent_fd >= 0 && faccessat(hidden.parent_fd, name, R_OK, AT_EACCESS) == 0;
+        if (r == 0)
+            r = find_sample(&hidden);
         resolved->hidden[resolved->hidden_count++] = hidden; /* owned from here on */
         /* What is held is this name: Landlock knows the way to an object, not the object. */
         if (r == 0 && S_ISREG(opened->st.st_mode) && opened->st.st_nlink > 1)

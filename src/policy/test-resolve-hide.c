@@ -464,6 +464,31 @@ TEST(host_caches_are_granted_where_they_are)
     trial_end(&trial);
 }
 
+TEST(a_hidden_directory_is_tried_on_a_file_in_it)
+{
+    struct trial trial = start_hiding();
+
+    trial_directory("ws");
+    trial_directory("secret");
+    trial_directory("secret/below");
+    trial_directory("empty");
+    trial_file("secret/key", 0600);
+    trial_set(&trial, KEY_WORKSPACE, trial_path("ws"));
+    trial_add(&trial, LIST_HIDE, trial_path("secret"));
+    trial_add(&trial, LIST_HIDE, trial_path("empty"));
+    need(trial_resolve(&trial) == 0);
+    for (size_t i = 0; i < trial.resolved.hidden_count; i++) {
+        const struct hidden *hidden = &trial.resolved.hidden[i];
+
+        if (strcmp(hidden->path, trial_path("secret")) == 0)
+            check_str(hidden->sample, "secret/key");
+        if (strcmp(hidden->path, trial_path("empty")) == 0)
+            check_str(hidden->sample, NULL);
+    }
+    check(trial.resolved.hidden_count >= 2);
+    trial_end(&trial);
+}
+
 /* --- protected names ----------------------------------------------------------------------------------- */
 
 TEST(protected_names_are_those_in_a_writable_grant)

@@ -89,9 +89,9 @@ static bool wire_hidden(struct attestation *attestation, struct attempt *attempt
 {
     const struct hidden *hidden = &resolved->hidden[attempt->check->index];
 
-    if (strlen(hidden->name) >= CHANNEL_NAME)
+    if (!hidden->sample || strlen(hidden->sample) >= CHANNEL_NAME)
         return false;
-    set_name(&attempt->wire, hidden->name);
+    set_name(&attempt->wire, hidden->sample);
     attempt->wire.fd = send_descriptor(attestation, hidden->parent_fd);
     return attempt->wire.fd >= 0;
 }

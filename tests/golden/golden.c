@@ -87,6 +87,7 @@ static void hide_key(struct world *w)
                                    .parent_fd = -1,
                                    .name = (char *)(uintptr_t) "id_ed25519",
                                    .type = S_IFREG,
+                                   .sample = (char *)(uintptr_t) "id_ed25519",
                                    .readable = true};
     w->resolved.hidden = w->hidden;
     w->resolved.hidden_count = 1;

@@ -23,6 +23,7 @@ static int plan_for(int abi, struct policy *policy, struct resolved *resolved, s
                                    .parent_fd = -1,
                                    .name = (char *)(uintptr_t) "key",
                                    .type = 0100000,
+                                   .sample = (char *)(uintptr_t) "key",
                                    .readable = true};
     static struct hide_level level = {.path = 0};
     struct host host = {
