@@ -24,6 +24,7 @@ struct asked {
     char by[420]; /* `--write`, `/etc/confine/policy.json:12: write` */
     const char *value;
     bool optional;
+    bool single; /* no entry of a list: it has no `?` */
     bool named;
     bool grants; /* whatever it leads to, the command may do more there */
 };
@@ -62,21 +63,6 @@ struct resolving {
     struct led *led;
     size_t led_count;
 };
-
-/* array_more() - room for one more item behind @count in the growing array at @array. */
-static inline bool array_more(void *array, size_t count, size_t size)
-{
-    void *items, *larger;
-
-    if (count & (count - 1)) /* grows at 0, 1, 2, 4, 8, … */
-        return true;
-    memcpy(&items, array, sizeof(items));
-    larger = realloc(items, (count ? 2 * count : 1) * size);
-    if (!larger)
-        return false;
-    memcpy(array, &larger, sizeof(larger));
-    return true;
-}
 
 /* --- resolve_paths.c --- */
 

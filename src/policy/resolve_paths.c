@@ -402,35 +402,40 @@ int resolving_skip(struct resolving *resolving, const struct asked *asked, const
 struct path_failure {
     int errnum;
     enum error_code code;
-    const char *reason, *why, *hint;
+    const char *reason, *why, *hint, *hint_single;
 };
 
 static const struct path_failure path_failures[] = {
     {ENOENT, ERROR_POLICY_INVALID, "path-missing", "it does not exist",
-     "create it first, or mark it as optional with a `?` at the end"},
+     "create it first, or mark it as optional with a `?` at the end", "create it first"},
     {ENOTDIR, ERROR_POLICY_INVALID, "path-missing", "a component of it is not a directory",
-     "correct the path, or mark it as optional with a `?` at the end"},
+     "correct the path, or mark it as optional with a `?` at the end", "correct the path"},
     {EACCES, ERROR_POLICY_INVALID, "path-unreachable", "a directory above it may not be entered",
-     "run as a user who may, or leave it out"},
-    {ELOOP, ERROR_POLICY_INVALID, "link-loop", "too many symbolic links", "name the object itself"},
+     "run as a user who may, or leave it out", NULL},
+    {ELOOP, ERROR_POLICY_INVALID, "link-loop", "too many symbolic links", "name the object itself", NULL},
     {ESTALE, ERROR_POLICY_INVALID, "path-changed", "it changed while it was looked at",
-     "somebody is changing this path: end that first"},
+     "somebody is changing this path: end that first", NULL},
     {EMFILE, ERROR_SANDBOX_UNAVAILABLE, "too-many-files", "the limit on open files is reached",
-     "raise it (ulimit -n), or name fewer paths"},
-    {ENFILE, ERROR_SANDBOX_UNAVAILABLE, "too-many-files", "the machine has no free file entry", NULL},
-    {ENOMEM, ERROR_SANDBOX_UNAVAILABLE, "no-memory", "out of memory", NULL},
-    {0, ERROR_POLICY_INVALID, "path-unreachable", NULL, NULL},
+     "raise it (ulimit -n), or name fewer paths", NULL},
+    {ENFILE, ERROR_SANDBOX_UNAVAILABLE, "too-many-files", "the machine has no free file entry", NULL, NULL},
+    {ENOMEM, ERROR_SANDBOX_UNAVAILABLE, "no-memory", "out of memory", NULL, NULL},
+    {0, ERROR_POLICY_INVALID, "path-unreachable", NULL, NULL, NULL},
 };
 
 static int fail_open(struct resolving *resolving, const struct asked *asked, int errnum)
 {
     const struct path_failure *row = path_failures;
+    const char *home = resolving->resolved->home, *env_home = env_value(resolving->env, "HOME"), *hint;
+    /* Somebody who sees another home in the shell would look in the wrong place. */
+    bool other_home = asked->value[0] == '~' && home && (!env_home || strcmp(home, env_home) != 0);
 
     while (row->errnum && row->errnum != errnum)
         row++;
-    error_set(resolving->error, row->code, errnum, row->reason, "%s %s: %s", asked->by, QUOTE(asked->value),
+    error_set(resolving->error, row->code, errnum, row->reason, "%s %s%s%s: %s", asked->by,
+              QUOTE(asked->value), other_home ? ", where ~ is " : "", other_home ? QUOTE(home) : "",
               row->why ? row->why : strerror(errnum));
-    return row->hint ? error_hint(resolving->error, "%s", row->hint) : -errnum;
+    hint = asked->single && row->hint_single ? row->hint_single : row->hint;
+    return hint ? error_hint(resolving->error, "%s", hint) : -errnum;
 }
 
 int resolving_note_links(struct resolving *resolving, const struct asked *asked, const struct opened *opened)
@@ -567,7 +572,7 @@ struct asked asked_entry(const struct entry *entry, enum list list)
 
 struct asked asked_key(const struct policy *policy, enum key key, const char *value)
 {
-    struct asked asked = {.value = value, .named = origin_named(policy->origin[key])};
+    struct asked asked = {.value = value, .single = true, .named = origin_named(policy->origin[key])};
     const struct origin *origin = &policy->origin[key];
 
     if (origin->option)

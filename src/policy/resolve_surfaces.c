@@ -26,12 +26,23 @@ static int fail_surface(struct resolving *resolving, const struct asked *asked, 
     return error_hint(resolving->error, "did you mean `%s`?", nearest.best);
 }
 
+/* One of the two words would not hold. What stands in a group, or in full, may be opened: that is the
+ * exception. */
+static int fail_opened(struct resolving *resolving, const struct asked *asked, const char *word)
+{
+    error_set(resolving->error, ERROR_POLICY_INVALID, 0, "require-opened",
+              "%s: %s is opened as well, and cannot be both", asked->by, QUOTE(word));
+    return error_hint(resolving->error, "leave it out of `require` or out of `open`");
+}
+
 static int mark_word(struct resolving *resolving, const struct asked *asked, const char *word, bool *marks,
                      bool *group_marks)
 {
     int surface = surface_by_name(word);
 
     if (surface >= 0) {
+        if (marks == resolving->resolved->required && resolving->resolved->open[surface])
+            return fail_opened(resolving, asked, word);
         marks[surface] = true;
         return 0;
     }

@@ -558,6 +558,20 @@ TEST(what_is_named_is_marked)
     trial_end(&trial);
 }
 
+TEST(a_surface_is_not_opened_and_required)
+{
+    struct trial trial = trial_start();
+
+    trial_add(&trial, LIST_OPEN, "net.tcp");
+    trial_add(&trial, LIST_REQUIRE, "network");
+    need(trial_resolve(&trial) == 0);
+    resolved_free(&trial.resolved);
+    trial_add(&trial, LIST_REQUIRE, "net.tcp");
+    check(trial_resolve(&trial) < 0);
+    check_str(trial.error.reason, "require-opened");
+    trial_end(&trial);
+}
+
 TEST(an_optional_entry_names_nothing)
 {
     struct trial trial = trial_start();

@@ -49,6 +49,8 @@ echo '{"policy": 1, "limits": {"memory": "1G"}}' >"$dir/limits.json"
 refused "limit memory of a file" 125 not-in-this-version "limits.json" --policy "$dir/limits.json" -- touch "$dir/ran"
 refused "usage error, too" 125 unknown-option "did you mean --mode?" --mdoe x -- touch "$dir/ran"
 refused "danger holds nothing" 125 mode-holds-nothing "--require" -m danger-full-access --require full -- touch "$dir/ran"
+refused "required and opened" 125 require-opened "net.tcp is opened" --open net.tcp --require net.tcp -- touch "$dir/ran"
+refused "nothing optional in a workspace" 125 path-missing "(create it first)" -w "$dir/nowhere?" -- touch "$dir/ran"
 refused "unknown surface" 125 bad-value "fs.wirte" --require fs.wirte -- touch "$dir/ran"
 
 call "$confine" exec --report "$dir/r" -- touch "$dir/ran"
