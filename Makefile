@@ -10,6 +10,8 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 DESTDIR ?=
 LIBC   ?= musl
+# As it was typed: a `$` of the command is the shell's, not make's.
+override CMD := $(value CMD)
 export BUILD LIBC CMD
 
 build: ; @tools/build
