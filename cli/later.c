@@ -51,13 +51,13 @@ struct row {
 
 static const struct row later_rows[] = {
     OWN(OWN_CONTROL, "", "a control channel", "use --report"),
-    OWN(OWN_SESSION, "", "sessions", "use one confine run with a shell that does all of it"),
+    OWN(OWN_SESSION, "", "a session", "use one confine run with a shell that does all of it"),
     OWN(OWN_CONVERT, "", "reading the settings of other sandboxes", "write a policy file"),
-    LIST(LIST_ALLOW, "net.listed", "network rules", "use --network none or host"),
+    LIST(LIST_ALLOW, "net.listed", "a network rule", "use --network none or host"),
     VALUE(KEY_NETWORK, network, NETWORK_LISTED, "net.listed", "the listed network",
           "use --network none or host"),
-    LIST(LIST_FORWARD, "net.tcp", "forwarded ports", "use --network host"),
-    LIST(LIST_PUBLISH, "net.tcp", "published ports", "use --network host"),
+    LIST(LIST_FORWARD, "net.tcp", "a forwarded port", "use --network host"),
+    LIST(LIST_PUBLISH, "net.tcp", "a published port", "use --network host"),
     NAMED(KEY_PROXY_ENV, "net.listed", "the proxy", "set the variables with --env and use --network host"),
     NAMED(KEY_UPSTREAM, "net.listed", "the gateway", "set the variables with --env and use --network host"),
     VALUE(KEY_TTY, tty, TTY_PRIVATE, "tty.inject", "a private terminal", "use --tty none, or inherit"),

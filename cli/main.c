@@ -220,7 +220,7 @@ int main(int argc, char **argv, char **envp)
         return cli_fail(&error);
     }
     if (argc < 2) {
-        error_set(&error, ERROR_USAGE, EINVAL, "missing-command", "confine: a command is missing");
+        error_set(&error, ERROR_USAGE, EINVAL, "missing-command", "a command of confine is missing");
         error_hint(&error, "for example: confine run -w . -- make test; see: confine --help");
         return cli_fail(&error);
     }
