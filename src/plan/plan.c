@@ -9,11 +9,8 @@
 
 static int add_word(struct plan *plan, struct word word)
 {
-    struct word *words = realloc(plan->words, (plan->word_count + 1) * sizeof(*words));
-
-    if (!words)
+    if (!array_more(&plan->words, plan->word_count, sizeof(word)))
         return -ENOMEM;
-    plan->words = words;
     plan->words[plan->word_count++] = word;
     return 0;
 }
@@ -79,14 +76,10 @@ void plan_reason(struct plan *plan, enum surface surface, const char *reason)
 
 int plan_check(struct plan *plan, struct check check)
 {
-    struct check *checks;
-
     if (plan->check_count == CHANNEL_CHECKS_MAX)
         return -E2BIG;
-    checks = realloc(plan->checks, (plan->check_count + 1) * sizeof(*checks));
-    if (!checks)
+    if (!array_more(&plan->checks, plan->check_count, sizeof(check)))
         return -ENOMEM;
-    plan->checks = checks;
     plan->checks[plan->check_count++] = check;
     return 0;
 }

@@ -259,7 +259,7 @@ int attest_begin(struct attestation *attestation, const struct plan *plan, const
     /* Under a limit of no bytes a canary cannot be written, and nothing must end by that. A chain resets it.
      */
     signal(SIGXFSZ, SIG_IGN);
-    memset(attestation, 0, sizeof(*attestation));
+    memset(attestation, 0, offsetof(struct attestation, attempts));
     attestation->file = attestation->file_path = attestation->fifo = attestation->fifo_path = -1;
     attestation->listener = attestation->path_listener = attestation->socket_path = -1;
     attestation->udp_receiver = attestation->inherited = attestation->process_release = -1;
@@ -281,9 +281,9 @@ int attest_begin(struct attestation *attestation, const struct plan *plan, const
         struct attempt *attempt = &attestation->attempts[attestation->count++];
         const struct check *check = &plan->checks[i];
 
-        attempt->check = check;
-        attempt->wire = (struct channel_check){
-            .id = (uint32_t)i, .act = check->act, .fd = -1, .a = check->a, .b = check->b};
+        *attempt = (struct attempt){
+            .check = check,
+            .wire = {.id = (uint32_t)i, .act = check->act, .fd = -1, .a = check->a, .b = check->b}};
         if (check->canary != CANARY_PROCESS && check->canary != CANARY_DESCRIPTOR)
             continue;
         if ((missing & (1U << check->canary)) || !wire_canary(attestation, attempt, resolved))

@@ -25,8 +25,7 @@ struct attempt {
 struct attestation {
     uint8_t nonce[CHANNEL_NONCE]; /* also the canary in memory: its address is sent */
     int sentinel;
-    struct attempt attempts[CHANNEL_CHECKS_MAX];
-    size_t count;
+    size_t count; /* of attempts */
     int descriptors[CHANNEL_DESCRIPTORS]; /* sent with the checks; borrowed or owned, closed in attest_end()
                                              where in `owned` */
     size_t descriptor_count;
@@ -57,6 +56,8 @@ struct attestation {
     uid_t uid;
     gid_t gid;
     char **env; /* the command's, for read-backs of an exec */
+
+    struct attempt attempts[CHANNEL_CHECKS_MAX]; /* last: only what is used of it is touched */
 };
 
 /*

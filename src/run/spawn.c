@@ -19,14 +19,10 @@
 
 static int keep_add(struct launch *launch, int fd)
 {
-    int *keep;
-
     if (fd < 0)
         return 0;
-    keep = realloc(launch->keep, (launch->keep_count + 1) * sizeof(*keep));
-    if (!keep)
+    if (!array_more(&launch->keep, launch->keep_count, sizeof(*launch->keep)))
         return -ENOMEM;
-    launch->keep = keep;
     launch->keep[launch->keep_count++] = fd;
     return 0;
 }

@@ -82,21 +82,34 @@ int fd_read_all(int fd, size_t most, char **ret_data, size_t *ret_length)
     return 0;
 }
 
+bool array_more(void *array, size_t count, size_t size)
+{
+    void *items, *larger;
+
+    /* Room is 0, 8, 16, 32, …: an item more each time would copy, and leave behind, the square of it. */
+    if (count != 0 && (count < 8 || (count & (count - 1))))
+        return true;
+    memcpy(&items, array, sizeof(items));
+    larger = realloc(items, (count ? 2 * count : 8) * size);
+    if (!larger)
+        return false;
+    memcpy(array, &larger, sizeof(larger));
+    return true;
+}
+
 /* Takes TEXT over, also on failure. */
 static int take_string(struct strings *strings, char *text)
 {
-    char **larger;
+    size_t used = strings->count ? strings->count + 1 : 0; /* with the NULL at the end */
 
     if (!text)
         return -ENOMEM;
-    larger = realloc(strings->items, (strings->count + 2) * sizeof(*larger));
-    if (!larger) {
+    if (!array_more(&strings->items, used, sizeof(*strings->items))) {
         free(text);
         return -ENOMEM;
     }
-    strings->items = larger;
-    larger[strings->count++] = text;
-    larger[strings->count] = NULL;
+    strings->items[strings->count++] = text;
+    strings->items[strings->count] = NULL;
     return 0;
 }
 
@@ -107,10 +120,15 @@ int strings_add(struct strings *strings, const char *text)
 
 int strings_addf(struct strings *strings, const char *format, ...)
 {
+    char shown[256], *text = NULL;
     va_list list;
-    char *text;
     int length;
 
+    va_start(list, format);
+    length = vsnprintf(shown, sizeof(shown), format, list);
+    va_end(list);
+    if (length >= 0 && (size_t)length < sizeof(shown)) /* nearly always; vasprintf() formats twice */
+        return take_string(strings, strdup(shown));
     va_start(list, format);
     length = vasprintf(&text, format, list);
     va_end(list);

@@ -25,6 +25,10 @@ void *steal_pointer(void *pointer_address);
 /* fd_close() - close @fd unless it is negative, errno kept. Return: -1, for `fd = fd_close(fd)`. */
 int fd_close(int fd);
 
+/* array_more() - room for one more item of @size bytes behind @count in the growing array whose address is at
+ * @array. The array starts as NULL and grows by this alone. Return: false without memory; nothing changed. */
+bool array_more(void *array, size_t count, size_t size);
+
 /*
  * fd_read_all() - everything that can be read from @fd, NUL-terminated, owned by the caller.
  * @most: bytes; more than that is -EFBIG
