@@ -85,6 +85,8 @@ int confinement_resolve(struct confinement *confinement, const struct options *o
         result = later_refuse(options, policy, error);
     if (result == 0 && options->command & FOR_EXEC)
         result = later_refuse_exec(options, policy, error);
+    if (result == 0 && options->command & FOR_RUN)
+        result = later_refuse_run(options, policy, error);
     if (result == 0)
         result = refuse_contradiction(options, policy, error);
     if (result == 0)

@@ -60,7 +60,8 @@ static const struct row later_rows[] = {
     LIST(LIST_PUBLISH, "net.tcp", "a published port", "use --network host"),
     NAMED(KEY_PROXY_ENV, "net.listed", "the proxy", "set the variables with --env and use --network host"),
     NAMED(KEY_UPSTREAM, "net.listed", "the gateway", "set the variables with --env and use --network host"),
-    VALUE(KEY_TTY, tty, TTY_PRIVATE, "tty.inject", "a private terminal", "use --tty none, or inherit"),
+    VALUE(KEY_TTY, tty, TTY_PRIVATE, "tty.inject", "a private terminal",
+          "use --tty none, or confine exec, which keeps the caller's"),
     NAMED(KEY_SIZE, "", "a private terminal", "leave --size out"),
     VALUE(KEY_TMP, tmp, TMP_SESSION, "", "a temp directory of a session",
           "use --tmp private, or a directory"),
@@ -75,6 +76,11 @@ static const struct row later_rows[] = {
     VALUE(KEY_PLANTED, planted, PLANTED_QUARANTINE, "later.exec", "quarantine",
           "look at the tree with git status"),
     VALUE(KEY_DENIALS, denials, DENIALS_AUTO, "", "the observer of refusals", "use --denials off"),
+};
+
+/* What stands between the caller and the command in `confine run` are pipes. */
+static const struct row run_rows[] = {
+    VALUE(KEY_TTY, tty, TTY_INHERIT, "tty.inject", "the caller's own terminal", ""),
 };
 
 static const struct row exec_rows[] = {
@@ -144,6 +150,24 @@ int later_refuse(const struct options *options, const struct policy *policy, str
                   "%s: %s is not in this version", where, row->what);
         error_surface(error, row->surface);
         return error_hint(error, "%s", row->instead);
+    }
+    return 0;
+}
+
+int later_refuse_run(const struct options *options, const struct policy *policy, struct error *error)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(run_rows); i++) {
+        const struct row *row = &run_rows[i];
+        char where[600] = "confine";
+        struct origin origin;
+
+        if (!row_asked(row, options, policy, &origin))
+            continue;
+        describe_origin(row, options, origin, where, sizeof(where));
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "not-in-this-version",
+                  "%s: confine run does not give %s to the command", where, row->what);
+        error_surface(error, row->surface);
+        return error_hint(error, "use confine exec, or leave it out");
     }
     return 0;
 }

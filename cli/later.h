@@ -14,6 +14,10 @@
  */
 int later_refuse(const struct options *options, const struct policy *policy, struct error *error);
 
+/* later_refuse_run() - refuse what only `confine exec` has, which leaves 0 to 2 alone.
+ * Return: 0, or a negative errno with @error (ERROR_SANDBOX_UNAVAILABLE, `not-in-this-version`). */
+int later_refuse_run(const struct options *options, const struct policy *policy, struct error *error);
+
 /* later_refuse_exec() - refuse what needs the supervisor that `confine exec` does not have.
  * Return: 0, or a negative errno with @error (ERROR_SANDBOX_UNAVAILABLE, `needs-supervisor`). */
 int later_refuse_exec(const struct options *options, const struct policy *policy, struct error *error);

@@ -183,6 +183,8 @@ int command_plan(char **argv, char **envp)
         /* An option that exec refuses leaves only the supervised form, which nobody can spawn by hand. */
         spawnable = result == 0 && options.json &&
                     later_refuse_exec(&options, &confinement.policy, &(struct error){0}) == 0;
+        if (result == 0 && !spawnable)
+            result = later_refuse_run(&options, &confinement.policy, &error);
         if (result == 0)
             result = confinement_plan(&confinement, !spawnable, &error);
         if (result == 0 && options.json && print_json(&confinement, &options, spawnable, &text) < 0)

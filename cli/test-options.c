@@ -142,6 +142,8 @@ static int apply(struct policy *policy, struct options *options, unsigned bit, c
     result = options_apply(options, policy, error);
     if (result == 0)
         result = later_refuse(options, policy, error);
+    if (result == 0 && bit == FOR_RUN)
+        result = later_refuse_run(options, policy, error);
     if (result == 0 && bit == FOR_EXEC)
         result = later_refuse_exec(options, policy, error);
     return result;
@@ -163,6 +165,7 @@ static const struct later_row {
     {"proxy-env", FOR_RUN, "--proxy-env -- true", "not-in-this-version", "net.listed"},
     {"upstream", FOR_RUN, "--upstream http://p:1 -- true", "not-in-this-version", "net.listed"},
     {"tty private", FOR_RUN, "--tty private -- true", "not-in-this-version", "tty.inject"},
+    {"tty inherit", FOR_RUN, "--tty inherit -- true", "not-in-this-version", "tty.inject"},
     {"size", FOR_RUN, "--size 80x24 -- true", "not-in-this-version", ""},
     {"tmp session", FOR_RUN, "--tmp session -- true", "not-in-this-version", ""},
     {"memory", FOR_RUN, "--limit memory=1G -- true", "not-in-this-version", "limit.memory"},
