@@ -16,7 +16,8 @@
  *
  * The child ends at once and is reaped last: a process that has ended keeps
  * its credentials, and with them its place outside the domain, until then. So
- * nothing has to keep it alive, and nothing can outlive us.
+ * nothing has to keep it alive, and nothing can outlive us. Nor does anything
+ * wait for its end before: running or ended, the kernel answers the same.
  *
  * Should:  be gone before the command starts; leave no SIGCHLD pending (its
  *          exit signal is 0).
@@ -68,7 +69,7 @@ static inline int inspect_control(const struct control *control)
 }
 
 /*
- * control_start() - take the child; it ends while the rules are put together.
+ * control_start() - take the child; it ends meanwhile.
  * @control: filled
  *
  * Makes the process dumpable until control_end(), because an undumpable one
@@ -84,16 +85,11 @@ static inline void control_start(const struct chain *chain, struct control *cont
         chain_fatal_errno(chain, "control child", errno);
 }
 
-/* control_show() - see the child ended, and that it can be inspected. Ends the link otherwise. */
+/* control_show() - see that the child can be inspected. Ends the link otherwise. */
 static inline void control_show(const struct chain *chain, const struct control *control)
 {
-    siginfo_t ended;
-    int error;
+    int error = inspect_control(control);
 
-    while (waitid(P_PID, (id_t)control->pid, &ended, WEXITED | WNOWAIT | __WALL) != 0)
-        if (errno != EINTR)
-            chain_fatal_errno(chain, "control child", errno);
-    error = inspect_control(control);
     if (error == -EIO)
         chain_fatal(chain, "control pair", "the kernel reported success but inspected nothing");
     if (error == -EPERM || error == -ENOSYS)

@@ -42,6 +42,7 @@ struct level {
     int fd;
     size_t first; /* its exceptions */
     size_t count;
+    bool shown; /* an entry of it was opened, and seen to be what was opened */
 };
 
 struct exception {
@@ -152,7 +153,9 @@ static bool is_excepted_name(const struct hide *hide, const struct level *level,
     return false;
 }
 
-static void grant_entry(const struct chain *chain, struct hide *hide, const struct level *level, int ruleset,
+/* A faked open answers with a descriptor that is something else; ours is known by its O_PATH. What fakes it
+ * is a filter, which sees the level and the flags but not the name: so it is asked once for each level. */
+static void grant_entry(const struct chain *chain, struct hide *hide, struct level *level, int ruleset,
                         const char *name)
 {
     struct stat st = {0};
@@ -168,14 +171,15 @@ static void grant_entry(const struct chain *chain, struct hide *hide, const stru
     }
     if (fstat(fd, &st) != 0)
         chain_fatal_errno(chain, name, errno);
-    if (st.st_mode == 0 || !(fcntl(fd, F_GETFL) & O_PATH))
+    if (st.st_mode == 0 || (!level->shown && !is_path_descriptor(fd)))
         chain_fatal(chain, name, "the kernel reported success but did not open it");
+    level->shown = true;
     if (!S_ISLNK(st.st_mode) && !is_exception(hide, &st))
         domain_allow(chain, ruleset, fd, LANDLOCK_FS_READ_FILE, name);
     close(fd);
 }
 
-static void grant_level(const struct chain *chain, struct hide *hide, const struct level *level, int ruleset)
+static void grant_level(const struct chain *chain, struct hide *hide, struct level *level, int ruleset)
 {
     char records[16384] __attribute__((aligned(8)));
     long size;

@@ -30,23 +30,28 @@ struct scope {
     int channel; /* -1: none */
     struct control control;
     int before[CLASSES]; /* what each act answered before restricting: 0 or -errno */
+    int socket[CLASSES]; /* that the acts are done with; -1: none */
     struct sockaddr_un abstract;
-    socklen_t abstract_size;
-    int listener; /* on it; -1: none */
+    socklen_t abstract_size; /* 0: not named yet */
 };
 
-/* 0 on success, else -errno */
-static int try_bind(int type)
+/* The socket of a class: made for its first act, used for the second, closed with it. Return: 0 or -errno. */
+static int open_once(int *fd, int domain, int type)
+{
+    if (*fd < 0)
+        *fd = socket(domain, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    return *fd < 0 ? -errno : 0;
+}
+
+/* Any free port of loopback. A socket cannot be bound twice (EINVAL), but the kernel finds that
+ * out behind the walls: to be told so is to have been let through. */
+static int try_bind(int *fd, int type)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
-    int error = 0;
+    int error = open_once(fd, AF_INET, type);
 
-    if (fd < 0)
-        return -errno;
-    if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
-        error = -errno;
-    close(fd);
+    if (!error && bind(*fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
+        error = errno == EINVAL ? 0 : -errno;
     return error;
 }
 
@@ -57,46 +62,43 @@ static int try_signal(struct scope *scope)
 
 static int try_tcp(struct scope *scope)
 {
-    (void)scope;
-    return try_bind(SOCK_STREAM);
+    return try_bind(&scope->socket[CLASS_TCP], SOCK_STREAM);
 }
 
 static int try_udp(struct scope *scope)
 {
-    (void)scope;
-    return try_bind(SOCK_DGRAM);
+    return try_bind(&scope->socket[CLASS_UDP], SOCK_DGRAM);
 }
 
-/* Listens on an abstract name that the kernel chooses. Done once, before restricting. */
-static int listen_abstract(struct scope *scope)
+/* Gives the socket an abstract name that the kernel chooses. Done once, before restricting. */
+static int name_abstract(struct scope *scope, int fd)
 {
     struct sockaddr_un any = {.sun_family = AF_UNIX};
+    socklen_t size = sizeof(scope->abstract);
 
-    scope->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    scope->abstract_size = sizeof(scope->abstract);
-    if (scope->listener < 0 ||
-        bind(scope->listener, (const struct sockaddr *)&any, sizeof(any.sun_family)) != 0 ||
-        getsockname(scope->listener, (struct sockaddr *)&scope->abstract, &scope->abstract_size) != 0 ||
-        listen(scope->listener, 4) != 0)
+    if (bind(fd, (const struct sockaddr *)&any, sizeof(any.sun_family)) != 0 ||
+        getsockname(fd, (struct sockaddr *)&scope->abstract, &size) != 0)
         return -errno;
+    scope->abstract_size = size;
     return 0;
 }
 
+/* A socket that takes itself as its peer, and leaves it again: whose socket a name belongs to is a matter of
+ * who made it, and it was made outside. With a peer that it has already it would not be asked. */
 static int try_abstract(struct scope *scope)
 {
-    int error = 0, fd;
+    const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
+    int *fd = &scope->socket[CLASS_ABSTRACT];
+    int error = open_once(fd, AF_UNIX, SOCK_DGRAM);
 
-    if (scope->listener < 0)
-        error = listen_abstract(scope);
+    if (!error && scope->abstract_size == 0)
+        error = name_abstract(scope, *fd);
     if (error)
         return error;
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
+    if (connect(*fd, (const struct sockaddr *)&scope->abstract, scope->abstract_size) != 0 ||
+        connect(*fd, &nobody, sizeof(nobody)) != 0)
         return -errno;
-    if (connect(fd, (const struct sockaddr *)&scope->abstract, scope->abstract_size) != 0)
-        error = -errno;
-    close(fd);
-    return error;
+    return 0;
 }
 
 /* The classes. `refused` is the errno with which Landlock stops the act; no act: an object would have to be
@@ -228,13 +230,13 @@ static void act_after(const struct chain *chain, struct scope *scope)
         if (!scope->asked[i] || !classes[i].act)
             continue;
         error = classes[i].act(scope);
+        if (scope->socket[i] >= 0)
+            close(scope->socket[i]);
         if (error == 0)
             chain_fatal(chain, classes[i].option, "the kernel reported success but nothing is refused");
         if (error != -expected)
             chain_fatal_errno(chain, classes[i].option, -error);
     }
-    if (scope->listener >= 0)
-        close(scope->listener);
 }
 
 /* The guard, and the layer that puts it out of the command's reach. The guard is this layer's control: a
@@ -260,7 +262,7 @@ static void start_guard(const struct chain *chain, const struct scope *scope)
  */
 int scope_run(struct chain *chain)
 {
-    struct scope scope = {.guard = -1, .channel = -1, .listener = -1};
+    struct scope scope = {.guard = -1, .channel = -1, .socket = {-1, -1, -1, -1, -1}};
     char **command;
     int ruleset;
 

@@ -154,7 +154,7 @@ fi
 
 # Killed in the middle, nothing is left: the control child goes with its parent.
 if strace -V >/dev/null 2>&1; then
-    for call in clone prctl waitid get_robust_list landlock_restrict_self wait4; do
+    for call in clone prctl get_robust_list landlock_restrict_self wait4; do
         run timeout -s KILL 20 strace -o /dev/null -e "inject=$call:signal=KILL" "$lr" --ro "$ws" --ro / -- "$act" read /
         sleep 0.1
         left=$(for p in /proc/[0-9]*/cmdline; do tr '\0' ' ' <"$p"; echo; done 2>/dev/null | grep -c "^$lr " || true)
