@@ -89,8 +89,8 @@ static int plan_landlock(const struct resolved *resolved, const struct host *hos
         if (resolved->open[s] && plan->claims[s].state == STATE_OPEN && !plan->claims[s].reason)
             plan_reason(plan, (enum surface)s, "opened");
     if (cuts_network(&b) && !is_open(&b, SURFACE_NET_TCP) && !b.failed)
-        b.failed = strings_add(&plan->warnings,
-                               "no-loopback: without a network namespace local servers do not work either");
+        b.failed = strings_add(&plan->warnings, "no-loopback: with the network off there is no loopback "
+                                                "either; local servers need --network host");
     if (!(host->landlock_errata & ERRATUM_DISCONNECTED) && !b.failed)
         b.failed =
             strings_add(&plan->warnings,

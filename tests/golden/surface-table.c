@@ -27,7 +27,7 @@ static int plan_for(int abi, struct policy *policy, struct resolved *resolved, s
                                    .readable = true};
     static struct hide_level level = {.path = 0};
     struct host host = {
-        .landlock_abi = abi, .seccomp = true, .proc = true, .uid = 1000, .gid = 1000, .yama = -1};
+        .landlock_abi = abi, .seccomp = true, .proc = true, .uid = 1000, .gid = 1000};
     struct tried_backend tried[8];
     const struct backend *backend;
     struct error error = {0};
