@@ -68,6 +68,7 @@ void policy_free(struct policy *policy)
     free(policy->tmp_directory);
     free(policy->backend);
     free(policy->upstream);
+    free(policy->passwd);
     strings_free(&policy->files);
     strings_free(&policy->warnings);
     strings_free(&policy->store);

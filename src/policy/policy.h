@@ -156,6 +156,7 @@ struct policy {
     uint64_t locked_lists;                      /* bit per enum list, likewise */
     struct origin lock[KEY_COUNT + LIST_COUNT]; /* who locked it: keys, then lists */
     struct strings store;                       /* owns the texts that origins point to */
+    char *passwd;                               /* text of /etc/passwd; NULL: not read yet */
 };
 
 /* policy_init() - the built-in layer: mode read-only, network none, hide @credentials, protect @runs-later,

@@ -9,6 +9,7 @@
  * `extends` names files beside the layer's own one: the system's in /etc/confine, all others in the user's
  * directory. A base is weaker than the file that extends it.
  */
+#include "policy/accounts.h"
 #include "policy/policy_files.h"
 #include "policy/policy_keys.h"
 #include "policy/policy_rules.h"
@@ -16,7 +17,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pwd.h>
 #include <sys/stat.h>
 
 #define POLICY_FILES 64 /* in force at once: `extends` may branch */
@@ -24,19 +24,22 @@
 static const char system_directory[] = "/etc/confine";
 
 /* The user's directory of policies, from the password database alone. Return: 0 with NULL for a caller
- * without an entry, or -ENOMEM. */
-static int find_user_directory(char **ret_directory)
+ * without an entry, or a negative errno with @error. */
+static int find_user_directory(struct policy *policy, char **ret_directory, struct error *error)
 {
-    char buffer[4096];
-    struct passwd account, *found = NULL;
+    struct account account;
+    int r = policy->passwd ? 0 : accounts_read(&policy->passwd);
 
     *ret_directory = NULL;
-    if (getpwuid_r(getuid(), &account, buffer, sizeof(buffer), &found) != 0 || !found ||
-        account.pw_dir[0] != '/')
+    if (r < 0)
+        return error_set(error, ERROR_SANDBOX_UNAVAILABLE, -r, "passwd-unreadable", "/etc/passwd: %s",
+                         strerror(-r));
+    if (!account_find(policy->passwd, getuid(), &account) || account.home_length == 0 ||
+        account.home[0] != '/')
         return 0;
-    if (asprintf(ret_directory, "%s/.config/confine", account.pw_dir) < 0) {
+    if (asprintf(ret_directory, "%.*s/.config/confine", (int)account.home_length, account.home) < 0) {
         *ret_directory = NULL;
-        return -ENOMEM;
+        return error_no_memory(error);
     }
     return 0;
 }
@@ -258,8 +261,10 @@ int policy_load_layers(struct policy *policy, const struct strings *files, struc
     _cleanup_free_ char *user = NULL;
     struct policy_places places = {.system = system_directory};
 
-    if (find_user_directory(&user) < 0)
-        return error_no_memory(error);
+    int r = find_user_directory(policy, &user, error);
+
+    if (r < 0)
+        return r;
     places.user = user;
     return policy_load_from(policy, &places, files, error);
 }
@@ -297,8 +302,9 @@ int policy_extend(struct policy *policy, const char *name, const struct reading_
         policy_refuse(error, origin, "bad-value", "extends: %s is no name", QUOTE(name));
         return error_hint(error, "NAME stands for ~/.config/confine/NAME.json: letters, digits, `_` and `-`");
     }
-    if (!outer->places && find_user_directory(&user) < 0)
-        return error_no_memory(error);
+    result = outer->places ? 0 : find_user_directory(policy, &user, error);
+    if (result < 0)
+        return result;
     usual.user = user;
     directory = outer->layer == LAYER_SYSTEM ? places->system : places->user;
     if (!directory)

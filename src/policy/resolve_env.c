@@ -160,7 +160,7 @@ static int add_user(struct resolving *resolving)
     struct strings *env = &resolving->resolved->env;
     const struct entries *set = &resolving->policy->list[LIST_ENV_SET];
     struct account account;
-    bool known = account_find(resolving, resolving->resolved->uid, &account);
+    bool known = account_find(resolving->passwd, resolving->resolved->uid, &account);
     int r = add_home(resolving, known ? &account : NULL);
 
     if (r == 0 && known && !is_listed(set, "USER", 4))

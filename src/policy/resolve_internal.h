@@ -4,6 +4,7 @@
 #ifndef CONFINE_POLICY_RESOLVE_INTERNAL_H
 #define CONFINE_POLICY_RESOLVE_INTERNAL_H
 
+#include "policy/accounts.h"
 #include "policy/resolve.h"
 
 #include <errno.h>
@@ -29,14 +30,6 @@ struct asked {
     bool grants; /* whatever it leads to, the command may do more there */
 };
 
-/* One line of /etc/passwd; the texts point into the file's text and are not terminated. */
-struct account {
-    uid_t uid;
-    gid_t gid;
-    const char *name, *home, *shell;
-    size_t name_length, home_length, shell_length;
-};
-
 /* A way through links, looked at again when all writable grants are known. */
 struct led {
     char *link; /* canonical name of the link */
@@ -52,7 +45,8 @@ struct resolving {
     struct error *error;
 
     uid_t caller;
-    char *passwd;              /* text of /etc/passwd, empty if there is none */
+    const char *passwd;        /* text of /etc/passwd, empty if there is none */
+    char *own_passwd;          /* the same, where the policy has none */
     char *cwd;                 /* the caller's, canonical; NULL: it has none */
     char *env_home;            /* canonical directory of the caller's $HOME; NULL: none */
     char *command_home;        /* of the command's user, from the password database; NULL: no entry */
@@ -136,7 +130,6 @@ int directory_names(int at, int (*visit)(const char *name, void *data), void *da
 /* --- resolve_user.c --- */
 int resolving_start(struct resolving *resolving);
 void resolving_end(struct resolving *resolving);
-bool account_find(const struct resolving *resolving, uid_t uid, struct account *account);
 const char *env_value(char *const *env, const char *name);
 int resolve_user(struct resolving *resolving, const struct opened *workspace);
 

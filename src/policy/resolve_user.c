@@ -1,17 +1,13 @@
 /*
  * resolve_user.c - who calls, who the command will be, and where both are at home.
  *
- * The password database is read as a file: a static program sees no other
- * source anyway, and a library call would ask a daemon for every unknown uid.
- * A uid without an entry has no home; nothing is guessed.
+ * A uid without an entry in the password database has no home; nothing is guessed.
  */
 #include "policy/resolve_internal.h"
 
 #include <fcntl.h>
 #include <limits.h>
 #include <unistd.h>
-
-#define PASSWD_MOST ((size_t)4 << 20)
 
 const char *env_value(char *const *env, const char *name)
 {
@@ -23,82 +19,27 @@ const char *env_value(char *const *env, const char *name)
     return NULL;
 }
 
-/* A decimal number that ends at END. */
-static bool parse_id(const char *text, const char *end, unsigned *ret)
-{
-    uint64_t value = 0;
-
-    if (text == end)
-        return false;
-    for (; text < end; text++) {
-        if (*text < '0' || *text > '9')
-            return false;
-        value = value * 10 + (uint64_t)(*text - '0');
-        if (value >= UINT32_MAX)
-            return false;
-    }
-    *ret = (unsigned)value;
-    return true;
-}
-
-/* name:password:uid:gid:comment:home:shell */
-static bool parse_account(const char *line, size_t length, struct account *account)
-{
-    const char *field[8] = {line}, *end = line + length;
-    size_t count = 1;
-
-    for (const char *at = line; at < end && count < 8; at++)
-        if (*at == ':')
-            field[count++] = at + 1;
-    if (count != 7 || !parse_id(field[2], field[3] - 1, &account->uid) ||
-        !parse_id(field[3], field[4] - 1, &account->gid))
-        return false;
-    account->name = field[0];
-    account->name_length = (size_t)(field[1] - 1 - field[0]);
-    account->home = field[5];
-    account->home_length = (size_t)(field[6] - 1 - field[5]);
-    account->shell = field[6];
-    account->shell_length = (size_t)(end - field[6]);
-    return true;
-}
-
-bool account_find(const struct resolving *resolving, uid_t uid, struct account *account)
-{
-    for (const char *line = resolving->passwd; *line;) {
-        size_t length = strcspn(line, "\n");
-
-        if (parse_account(line, length, account) && account->uid == uid)
-            return true;
-        line += length + (line[length] == '\n');
-    }
-    return false;
-}
-
 /* The absolute home of an account; NULL without one. */
 static int copy_home(struct resolving *resolving, uid_t uid, char **ret)
 {
     struct account account;
 
     *ret = NULL;
-    if (!account_find(resolving, uid, &account) || account.home_length == 0 || account.home[0] != '/')
+    if (!account_find(resolving->passwd, uid, &account) || account.home_length == 0 || account.home[0] != '/')
         return 0;
     *ret = strndup(account.home, account.home_length);
     return *ret ? 0 : error_no_memory(resolving->error);
 }
 
-static int read_passwd(struct resolving *resolving)
+/* The policy's copy, where its layers were looked for; else our own. */
+static int find_passwd(struct resolving *resolving)
 {
-    _cleanup_fd_ int fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    size_t length;
-    int r = fd < 0 ? -errno : fd_read_all(fd, PASSWD_MOST, &resolving->passwd, &length);
+    int r = resolving->policy->passwd ? 0 : accounts_read(&resolving->own_passwd);
 
-    if (r == -ENOENT || r == -EACCES || r == -EFBIG) { /* nobody has an entry then */
-        resolving->passwd = strdup("");
-        r = resolving->passwd ? 0 : -ENOMEM;
-    }
     if (r < 0)
         return error_set(resolving->error, ERROR_SANDBOX_UNAVAILABLE, -r, "passwd-unreadable",
                          "/etc/passwd: %s", strerror(-r));
+    resolving->passwd = resolving->own_passwd ? resolving->own_passwd : resolving->policy->passwd;
     return 0;
 }
 
@@ -152,7 +93,7 @@ int resolving_start(struct resolving *resolving)
         if (!resolving->cwd)
             return error_no_memory(resolving->error);
     }
-    r = read_passwd(resolving);
+    r = find_passwd(resolving);
     if (r == 0)
         r = copy_home(resolving, resolving->caller, &resolving->resolved->home);
     if (r == 0)
@@ -164,7 +105,7 @@ int resolving_start(struct resolving *resolving)
 
 void resolving_end(struct resolving *resolving)
 {
-    free(resolving->passwd);
+    free(resolving->own_passwd);
     free(resolving->cwd);
     free(resolving->env_home);
     free(resolving->command_home);
@@ -206,7 +147,8 @@ int resolve_user(struct resolving *resolving, const struct opened *workspace)
     }
     if (resolved->uid != resolving->caller) {
         resolved->switch_user = true;
-        resolved->gid = account_find(resolving, resolved->uid, &account) ? account.gid : resolved->uid;
+        resolved->gid =
+            account_find(resolving->passwd, resolved->uid, &account) ? account.gid : resolved->uid;
     }
     return copy_home(resolving, resolved->uid, &resolving->command_home);
 }
