@@ -9,42 +9,24 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #define PROC_SUPER_MAGIC 0x9fa0
 
-/* One small number from a /proc file, -1 if there is none. */
-static int read_number(const char *path)
-{
-    _cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char text[16];
-    ssize_t size;
-
-    if (fd < 0)
-        return -1;
-    size = read(fd, text, sizeof(text) - 1);
-    if (size <= 0 || text[0] < '0' || text[0] > '9')
-        return -1;
-    return text[0] - '0';
-}
-
 /* What stands on 0 to 2 decides what an unsupervised command can do with it. */
 static void look_at_descriptors(struct host *host)
 {
-    _cleanup_fd_ int terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+    _cleanup_fd_ int terminal = -1;
 
-    host->terminal = terminal >= 0;
-    for (int fd = 0; fd < 3; fd++) {
-        struct stat object;
-
-        if (fstat(fd, &object) != 0)
-            continue;
+    for (int fd = 0; fd < 3; fd++)
         handed_look(&host->standard, fd);
-        host->regular |= S_ISREG(object.st_mode);
-        host->terminal |= isatty(fd) != 0;
-    }
+    host->regular = host->standard.regular;
+    host->terminal = host->standard.terminal;
+    if (host->terminal)
+        return;
+    terminal = openat(AT_FDCWD, "/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+    host->terminal = terminal >= 0;
 }
 
 void host_look(struct host *host)
@@ -63,7 +45,6 @@ void host_look(struct host *host)
     host->seccomp = prctl(PR_SET_SECCOMP, 2 /* SECCOMP_MODE_FILTER */, NULL, 0, 0) < 0 && errno == EFAULT;
     host->proc = statfs("/proc", &proc) == 0 && proc.f_type == PROC_SUPER_MAGIC;
     look_at_descriptors(host);
-    host->yama = read_number("/proc/sys/kernel/yama/ptrace_scope");
 }
 
 const char *host_no_landlock_reason(const struct host *host, const char **ret_why, const char **ret_hint)

@@ -23,7 +23,6 @@ struct host {
     bool terminal;          /* 0, 1, 2 or /dev/tty is a terminal */
     bool regular;           /* 0, 1 or 2 is a regular file */
     struct handed standard; /* what 0, 1 and 2 give */
-    int yama;               /* ptrace_scope, -1: no Yama */
 };
 
 /* host_look() - the cheap facts a plan needs: a few system calls, no process. */

@@ -38,7 +38,8 @@ void handed_look(struct handed *handed, int fd)
     if (fstat(fd, &object) != 0)
         return;
     if (!S_ISSOCK(object.st_mode)) {
-        handed->terminal |= isatty(fd) != 0;
+        handed->regular |= S_ISREG(object.st_mode);
+        handed->terminal |= S_ISCHR(object.st_mode) && isatty(fd);
         return;
     }
     family = ask(fd, SO_DOMAIN);

@@ -8,6 +8,7 @@
 
 /* Zero is the modest value of a fact, not of a claim: an unknown socket counts as one of every kind. */
 struct handed {
+    bool regular;   /* a file, whose flags are shared with whoever else has it open */
     bool terminal;  /* can be read, and its modes changed */
     bool tcp;       /* an INET stream: connects anew, listens, accepts */
     bool udp;       /* an INET datagram socket: sends to any address */

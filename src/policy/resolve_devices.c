@@ -216,15 +216,19 @@ static dev_t device_of_dev(void)
     return stat("/", &root) == 0 && stat("/dev", &dev) == 0 && root.st_dev != dev.st_dev ? dev.st_dev : 0;
 }
 
-/* May this line be such a mount? Most are not, and taking one apart costs more than looking for a word. */
+/* May this line be such a mount? Most are not, and taking one apart costs more than looking at two words. */
 static bool is_candidate(const char *line, const char *number)
 {
-    return strstr(line, " - devtmpfs ") || strstr(line, " - devpts ") || (*number && strstr(line, number));
+    const char *type = strstr(line, " - "), *device = strchr(line, ' ');
+
+    device = device ? strchr(device + 1, ' ') : NULL;
+    return type && (strncmp(type + 3, "devtmpfs ", 9) == 0 || strncmp(type + 3, "devpts ", 7) == 0 ||
+                    (*number && device && strncmp(device, number, strlen(number)) == 0));
 }
 
 static int take_mounts_out(struct resolving *resolving)
 {
-    _cleanup_fd_ int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+    _cleanup_fd_ int fd = openat(AT_FDCWD, "/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
     _cleanup_free_ char *text = NULL;
     dev_t device = device_of_dev();
     size_t length;

@@ -53,8 +53,7 @@ static void ordinary(struct world *w, int abi)
                             .seccomp = true,
                             .proc = true,
                             .uid = 1000,
-                            .gid = 1000,
-                            .yama = -1};
+                            .gid = 1000};
     w->resolved = (struct resolved){.policy = &w->policy,
                                     .mode = MODE_WORKSPACE_WRITE,
                                     .mode_from = (char *)(uintptr_t) "option",

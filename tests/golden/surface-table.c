@@ -26,8 +26,7 @@ static int plan_for(int abi, struct policy *policy, struct resolved *resolved, s
                                    .sample = (char *)(uintptr_t) "key",
                                    .readable = true};
     static struct hide_level level = {.path = 0};
-    struct host host = {
-        .landlock_abi = abi, .seccomp = true, .proc = true, .uid = 1000, .gid = 1000};
+    struct host host = {.landlock_abi = abi, .seccomp = true, .proc = true, .uid = 1000, .gid = 1000};
     struct tried_backend tried[8];
     const struct backend *backend;
     struct error error = {0};
