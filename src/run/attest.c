@@ -182,14 +182,24 @@ static bool wire_canary(struct attestation *attestation, struct attempt *attempt
 
 /* --- controls ------------------------------------------------------------------------------------------ */
 
-/* A device is opened once, for both ways, as the control of reading and of writing it: where it has to be
- * /dev/ptmx, each time makes a pair of terminals, which takes longer than all other controls together. */
-static const struct attempt *same_device(const struct attestation *attestation, const struct attempt *attempt)
+/* An act that was tried already is its own control a second time: one that two surfaces are shown by, and a
+ * device, which is opened once for both ways: where that has to be /dev/ptmx, each time makes a pair of
+ * terminals and takes longer than all other controls together. */
+static const struct attempt *same_act(const struct attestation *attestation, const struct attempt *attempt)
 {
-    for (const struct attempt *earlier = attestation->attempts; earlier < attempt; earlier++)
-        if (attempt->check->canary == CANARY_DEVICE && earlier->check->canary == CANARY_DEVICE &&
-            earlier->wire.act == ACT_OPEN && strcmp(earlier->wire.name, attempt->wire.name) == 0)
+    const struct channel_check *wire = &attempt->wire;
+    enum canary canary = attempt->check->canary;
+
+    for (const struct attempt *earlier = attestation->attempts; earlier < attempt; earlier++) {
+        const struct channel_check *other = &earlier->wire;
+
+        if (earlier->check->canary != canary || other->act != wire->act)
+            continue;
+        if (canary == CANARY_DEVICE && wire->act == ACT_OPEN && strcmp(other->name, wire->name) == 0)
             return earlier;
+        if (canary == CANARY_NONE && other->a == wire->a && other->b == wire->b)
+            return earlier;
+    }
     return NULL;
 }
 
@@ -371,7 +381,7 @@ int attest_controls(struct attestation *attestation, const struct resolved *reso
             attempt->wire.act = ACT_NONE;
             continue;
         }
-        earlier = same_device(attestation, attempt);
+        earlier = same_act(attestation, attempt);
         attempt->control = earlier ? earlier->control
                                    : is_read_back(attempt->wire.act) || control_outside(attestation, attempt);
     }

@@ -25,7 +25,7 @@ struct attempt {
 struct attestation {
     uint8_t nonce[CHANNEL_NONCE]; /* also the canary in memory: its address is sent */
     int sentinel;
-    size_t count; /* of attempts */
+    size_t count;                         /* of attempts */
     int descriptors[CHANNEL_DESCRIPTORS]; /* sent with the checks; borrowed or owned, closed in attest_end()
                                              where in `owned` */
     size_t descriptor_count;

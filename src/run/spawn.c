@@ -17,6 +17,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#define FD_PATH "/proc/self/fd/"
+
 static int keep_add(struct launch *launch, int fd)
 {
     if (fd < 0)
@@ -66,6 +68,23 @@ static int collect_keep(struct launch *launch, const struct plan *plan, const st
     return 0;
 }
 
+/* FRONT and a descriptor's number. There are some forty in a chain, and the printf of musl takes its time. */
+static int add_number(struct launch *launch, const char *front, int number)
+{
+    char text[64], *at = text + sizeof(text);
+    size_t length = strlen(front);
+    unsigned rest = number < 0 ? 0 : (unsigned)number;
+
+    if (number < 0 || length > sizeof(text) - 16)
+        return -EINVAL;
+    *--at = '\0';
+    do
+        *--at = (char)('0' + rest % 10);
+    while ((rest /= 10) > 0);
+    memcpy(at - length, front, length);
+    return strings_add(&launch->argv, at - length);
+}
+
 static int add_word(struct launch *launch, const struct word *word, const struct resolved *resolved,
                     const struct chain_fds *fds, int sentinel, const struct strings *checks,
                     char *const *command)
@@ -77,20 +96,20 @@ static int add_word(struct launch *launch, const struct word *word, const struct
     case WORD_TEXT:
         return strings_add(&launch->argv, word->text);
     case WORD_PATH:
-        return strings_addf(&launch->argv, "/proc/self/fd/%d", resolved->paths[word->path].fd);
+        return add_number(launch, FD_PATH, resolved->paths[word->path].fd);
     case WORD_TMP:
-        return strings_addf(&launch->argv, "/proc/self/fd/%d", fds->tmp);
+        return add_number(launch, FD_PATH, fds->tmp);
     case WORD_CHANNEL:
-        return strings_addf(&launch->argv, "%d", fds->channel);
+        return add_number(launch, "", fds->channel);
     case WORD_LIVENESS:
-        return strings_addf(&launch->argv, "%d", fds->liveness);
+        return add_number(launch, "", fds->liveness);
     case WORD_STDERR:
-        return strings_addf(&launch->argv, "%d", fds->stderr_fd);
+        return add_number(launch, "", fds->stderr_fd);
     case WORD_SENTINEL:
-        return strings_addf(&launch->argv, "%d", sentinel);
+        return add_number(launch, "", sentinel);
     case WORD_KEEP:
         for (size_t i = 0; i < launch->keep_count && r == 0; i++)
-            r = strings_add(&launch->argv, "--keep") ?: strings_addf(&launch->argv, "%d", launch->keep[i]);
+            r = strings_add(&launch->argv, "--keep") ?: add_number(launch, "", launch->keep[i]);
         return r;
     case WORD_PASS:
         /* The command gets its caller's limit back, not the one that many grants needed. */
@@ -98,8 +117,7 @@ static int add_word(struct launch *launch, const struct word *word, const struct
             r = strings_add(&launch->argv, "--descriptors")
                     ?: strings_addf(&launch->argv, "%u", (unsigned)resolved->descriptor_limit);
         for (size_t i = 0; i < resolved->pass_fd_count && r == 0; i++)
-            r = strings_add(&launch->argv, "--pass")
-                    ?: strings_addf(&launch->argv, "%d", resolved->pass_fds[i]);
+            r = strings_add(&launch->argv, "--pass") ?: add_number(launch, "", resolved->pass_fds[i]);
         return r;
     case WORD_CHECKS:
         for (size_t i = 0; checks && i < checks->count && r == 0; i++)
