@@ -62,8 +62,9 @@ static int refuse_unhidden(const struct builder *b, struct error *error)
                   "the backend landlock cannot hide %s (%s): without mounts it stays readable",
                   QUOTE(hidden->path), hidden->held);
         error_surface(error, "fs.hidden");
-        return error_hint(error,
-                          "move it out of what is writable, do not ask for it, or say --open fs.hidden");
+        return error_hint(error, "%sdo not ask for it, or say --open fs.hidden",
+                          strcmp(hidden->held, "inside-writable") == 0 ? "move it out of what is writable, "
+                                                                       : "");
     }
     return 0;
 }
