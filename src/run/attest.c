@@ -549,19 +549,29 @@ int attest_judge(struct attestation *attestation, const struct channel_results *
 
 int attest_refused(const struct attestation *attestation, struct strings *checks)
 {
+    struct text text = {0};
     int r = 0;
 
     for (size_t i = 0; i < attestation->count && r == 0; i++) {
         const struct attempt *attempt = &attestation->attempts[i];
         const struct channel_check *wire = &attempt->wire;
         int errnum = wire->act == ACT_SENTINEL ? attestation->sentinel : attempt->check->refused[0];
-        int fd = wire->fd < 0 ? -1 : attestation->descriptors[wire->fd];
+        int64_t numbers[] = {wire->act, wire->fd < 0 ? -1 : attestation->descriptors[wire->fd], wire->a,
+                             wire->b, errnum};
 
         if (!attempt->check->self_contained || !attempt->control || wire->act == ACT_NONE)
             continue;
-        r = strings_addf(checks, "%s:%u:%d:%lld:%lld:%d:%s", surface_table[attempt->check->surface].name,
-                         wire->act, fd, (long long)wire->a, (long long)wire->b, errnum, wire->name);
+        text.length = 0;
+        text_add(&text, surface_table[attempt->check->surface].name);
+        for (size_t k = 0; k < ARRAY_SIZE(numbers); k++) {
+            text_add(&text, ":");
+            text_add_number(&text, numbers[k]);
+        }
+        text_add(&text, ":");
+        text_add(&text, wire->name);
+        r = text.failed ? -ENOMEM : strings_add(checks, text.data);
     }
+    text_free(&text);
     return r;
 }
 

@@ -282,7 +282,7 @@ void canary_process_end(struct attestation *attestation)
 
 void canary_inherited(struct attestation *attestation)
 {
-    _cleanup_fd_ int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    _cleanup_fd_ int fd = openat(AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC);
 
     if (fd >= 0)
         attestation->inherited = fcntl(fd, F_DUPFD_CLOEXEC, INHERITED_FROM);

@@ -92,7 +92,7 @@ int launcher_open(const struct resolved *resolved, const char *program, struct e
     }
     *slash = '\0';
     snprintf(path, sizeof(path), "%s/libexec/confine/%s", self, program);
-    fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+    fd = openat(AT_FDCWD, path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) {
         error_set(error, ERROR_SANDBOX_UNAVAILABLE, errno, "missing-launcher", "cannot open %s: %s",
                   QUOTE(path), strerror(errno));

@@ -71,18 +71,14 @@ static int collect_keep(struct launch *launch, const struct plan *plan, const st
 /* FRONT and a descriptor's number. There are some forty in a chain, and the printf of musl takes its time. */
 static int add_number(struct launch *launch, const char *front, int number)
 {
-    char text[64], *at = text + sizeof(text);
-    size_t length = strlen(front);
-    unsigned rest = number < 0 ? 0 : (unsigned)number;
+    struct text text = {0};
+    int r;
 
-    if (number < 0 || length > sizeof(text) - 16)
-        return -EINVAL;
-    *--at = '\0';
-    do
-        *--at = (char)('0' + rest % 10);
-    while ((rest /= 10) > 0);
-    memcpy(at - length, front, length);
-    return strings_add(&launch->argv, at - length);
+    text_add(&text, front);
+    text_add_number(&text, number);
+    r = text.failed ? -ENOMEM : strings_add(&launch->argv, text.data);
+    text_free(&text);
+    return r;
 }
 
 static int add_word(struct launch *launch, const struct word *word, const struct resolved *resolved,

@@ -6,7 +6,7 @@
  * everything comes out of one piece that is mapped once, its first part with the pages already there; what is
  * freed waits in a list of its size for the next of that size.
  *
- * Should:  touch few pages: sizes are exact to 16 bytes up to a kilobyte; what is large has a mapping of its
+ * Should:  touch few pages: sizes are exact to 16 bytes up to a page; what is large has a mapping of its
  *          own and goes back when it is freed.
  * Mustn't: go on after a block that is freed twice or that was written over at its head: it traps.
  *
@@ -23,12 +23,12 @@
 #include <sys/mman.h>
 
 #define UNIT         ((size_t)16)
-#define FIRST_REGION ((size_t)48 * 1024) /* enough until the command starts; mapped with its pages */
+#define FIRST_REGION ((size_t)40 * 1024) /* enough until the command starts; mapped with its pages */
 #define NEXT_REGION  ((size_t)1024 * 1024)
-#define FINE_MAX     ((size_t)1024) /* block sizes up to here are multiples of UNIT, above powers of two */
+#define FINE_MAX     ((size_t)4096) /* block sizes up to here are multiples of UNIT, above powers of two */
 #define BLOCK_MAX    ((size_t)64 * 1024) /* what is larger is mapped by itself */
 #define FINE_CLASSES (FINE_MAX / UNIT)
-#define CLASSES      (FINE_CLASSES + 7) /* 2 KiB to 64 KiB, and one for the mapped ones */
+#define CLASSES      (FINE_CLASSES + 5) /* 8 KiB to 64 KiB, and one for the mapped ones */
 #define MAPPED       (CLASSES - 1)
 #define MARK_LIVE    UINT64_C(0x6c697665c0f1) /* 48 bits; the class stands below */
 #define MARK_FREE    UINT64_C(0x66726565c0f1)

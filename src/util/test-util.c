@@ -96,6 +96,39 @@ TEST(text_grows)
     check(text.data == NULL);
 }
 
+TEST(numbers_are_decimal)
+{
+    const int64_t numbers[] = {0, 9, 10, -1, 640, INT64_MAX, INT64_MIN};
+    struct text text = {0};
+    char expected[32];
+
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+        text.length = 0;
+        text_add_number(&text, numbers[i]);
+        snprintf(expected, sizeof(expected), "%lld", (long long)numbers[i]);
+        check_str(text.data, expected);
+    }
+    text_free(&text);
+}
+
+TEST(lists_grow_in_steps)
+{
+    struct strings strings = {0};
+    char expected[512];
+
+    for (size_t i = 0; i < 300;
+         i++) { /* the last ones no longer fit into what strings_addf() formats first */
+        need(strings_addf(&strings, "%0*zu", (int)i + 1, i) == 0);
+        check_int(strings.count, i + 1);
+        check(strings.items[i + 1] == NULL);
+    }
+    for (size_t i = 0; i < 300; i++) {
+        snprintf(expected, sizeof(expected), "%0*zu", (int)i + 1, i);
+        check_str(strings.items[i], expected);
+    }
+    strings_free(&strings);
+}
+
 TEST(descriptors_are_closed_once)
 {
     int fd = open("/dev/null", O_RDONLY | O_CLOEXEC), kept;

@@ -49,7 +49,7 @@ int fd_close(int fd)
 
 int fd_read_all(int fd, size_t most, char **ret_data, size_t *ret_length)
 {
-    size_t size = 4096, length = 0;
+    size_t size = 4000, length = 0; /* with what the allocator adds, a page */
     _cleanup_free_ char *data = malloc(size + 1);
 
     if (!data)
@@ -180,6 +180,19 @@ void text_add_bytes(struct text *text, const char *bytes, size_t length)
 void text_add(struct text *text, const char *piece)
 {
     text_add_bytes(text, piece, strlen(piece));
+}
+
+void text_add_number(struct text *text, int64_t number)
+{
+    char digits[24], *at = digits + sizeof(digits);
+    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+
+    do
+        *--at = (char)('0' + rest % 10);
+    while ((rest /= 10) > 0);
+    if (number < 0)
+        *--at = '-';
+    text_add_bytes(text, at, (size_t)(digits + sizeof(digits) - at));
 }
 
 void text_addf(struct text *text, const char *format, ...)

@@ -57,6 +57,7 @@ struct text {
 };
 __attribute__((format(printf, 2, 3))) void text_addf(struct text *text, const char *format, ...);
 void text_add(struct text *text, const char *piece);
+void text_add_number(struct text *text, int64_t number); /* decimal; where printf's time counts */
 void text_add_bytes(struct text *text, const char *bytes, size_t length);
 void text_free(struct text *text);
 
