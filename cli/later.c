@@ -75,6 +75,8 @@ static const struct row later_rows[] = {
     AMOUNT(KEY_LIMIT_CPU, limit_cpu_ms, "limit.cpu", "the limit cpu", "use --limit time="),
     VALUE(KEY_PLANTED, planted, PLANTED_QUARANTINE, "later.exec", "quarantine",
           "look at the tree with git status"),
+    VALUE(KEY_PLANTED, planted, PLANTED_REPORT, "later.exec", "a look at the tree when the run has ended",
+          "look at the tree with git status"),
     VALUE(KEY_DENIALS, denials, DENIALS_AUTO, "", "the observer of refusals", "use --denials off"),
 };
 

@@ -194,8 +194,8 @@ int command_help(char **argv, char **envp)
     return cli_print(&text);
 }
 
-/* What we make we must be able to use. The command inherits the mask, so an answer that is not the caller's own
- * must not loosen it. Return: whether each call did what it says. */
+/* What we make we must be able to use. The command inherits the mask, so an answer that is not the caller's
+ * own must not loosen it. Return: whether each call did what it says. */
 static bool open_umask(void)
 {
     mode_t before = umask(077);
@@ -211,7 +211,8 @@ int main(int argc, char **argv, char **envp)
 
     fill_descriptors();
     if (!open_umask()) {
-        error_set(&error, ERROR_INTERNAL, EIO, "no-umask", "umask: the kernel answers with another mask than was set");
+        error_set(&error, ERROR_INTERNAL, EIO, "no-umask",
+                  "umask: the kernel answers with another mask than was set");
         return cli_fail(&error);
     }
     if (getauxval(AT_SECURE)) {

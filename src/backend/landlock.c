@@ -69,6 +69,31 @@ static int refuse_unhidden(const struct builder *b, struct error *error)
     return 0;
 }
 
+/* What stays shut here whatever is opened, because it is opened object by object. */
+static int refuse_opening(const struct builder *b, struct error *error)
+{
+    static const struct {
+        enum surface surface;
+        const char *hint;
+    } rows[] = {
+        {SURFACE_FS_WRITE, "name what may be written: --write PATH"},
+        {SURFACE_FS_TRUNCATE, "name what may be written: --write PATH"},
+        {SURFACE_FS_SPECIAL, "name the FIFO: --write PATH"},
+        {SURFACE_FS_DEVICE, "name the node: --device PATH"},
+        {SURFACE_PROC_SURVIVOR, "a process that is to live on belongs outside; --wait-all waits for it"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        if (!is_open(b, rows[i].surface))
+            continue;
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, EINVAL, "not-openable",
+                  "the backend landlock cannot open %s as a whole", surface_table[rows[i].surface].name);
+        error_surface(error, surface_table[rows[i].surface].name);
+        return error_hint(error, "%s", rows[i].hint);
+    }
+    return 0;
+}
+
 static int plan_landlock(const struct resolved *resolved, const struct host *host, bool supervised,
                          struct plan *plan, struct error *error)
 {
@@ -81,6 +106,8 @@ static int plan_landlock(const struct resolved *resolved, const struct host *hos
     r = refuse_host(&b, error);
     if (r == 0)
         r = refuse_unhidden(&b, error);
+    if (r == 0)
+        r = refuse_opening(&b, error);
     if (r < 0)
         return r;
     build_chain(&b);

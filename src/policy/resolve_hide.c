@@ -233,13 +233,13 @@ static int hide_object(struct hiding *hiding, const struct asked *asked, const s
         return 0;
     for (size_t i = 0; i < resolved->hidden_count; i++)
         if (strcmp(resolved->hidden[i].path, opened->path) == 0) {
-            resolved->hidden[i].named |= asked->named;
+            resolved->hidden[i].named |= asked->named && !asked->optional;
             return 0;
         }
     r = is_readable(hiding, opened, &readable);
     if (r < 0 || (!readable && (from_set || !asked->named)))
         return r;
-    return add_hidden(hiding, opened, asked->named);
+    return add_hidden(hiding, opened, asked->named && !asked->optional);
 }
 
 static int compare_names(const void *left, const void *right)

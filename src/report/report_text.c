@@ -42,18 +42,12 @@ void report_error(const struct error *error, struct text *text)
         add_line(text, error->message);
 }
 
-/* Did the command say that it failed? Then what a plan warns of may be the cause. */
-static bool ended_badly(const struct outcome *outcome)
-{
-    return outcome->kind == OUTCOME_EXITED && outcome->status != 0;
-}
-
 /* Notable: what a person would not expect of `COMMAND` alone. */
 static void add_notable(const struct report *report, bool everything, struct text *text)
 {
     const struct resolved *resolved = report->resolved;
     const struct outcome *outcome = &report->outcome;
-    bool planned = report->plan && (everything || ended_badly(outcome));
+    bool planned = report->plan && everything; /* what is true of every run of this backend is no news */
     const struct strings *warnings[] = {resolved ? &resolved->policy->warnings : NULL,
                                         resolved ? &resolved->warnings : NULL,
                                         planned ? &report->plan->warnings : NULL, &report->warnings};

@@ -315,7 +315,7 @@ TEST(people_see_what_they_asked_for)
     text_free(&text);
 }
 
-TEST(what_a_plan_warns_of_is_said_when_it_may_be_the_cause)
+TEST(what_a_plan_warns_of_is_said_to_who_asks)
 {
     struct text text = {0};
 
@@ -325,9 +325,9 @@ TEST(what_a_plan_warns_of_is_said_when_it_may_be_the_cause)
     report_people(&report, 1, &text);
     check_has(text.data, "warning: no-loopback");
     text_free(&text);
-    report.outcome.status = 1;
+    report.outcome.status = 1; /* grep finds nothing: that is no reason to speak */
     report_people(&report, 0, &text);
-    check_has(text.data, "warning: no-loopback");
+    check_int((long)text.length, 0);
     text_free(&text);
 }
 

@@ -225,6 +225,18 @@ static void on_limit(uv_timer_t *timer)
     start_grace(loop);
 }
 
+/* Stops this process as SIGTSTP by default does, and comes back when it is continued. In an orphaned process
+ * group the kernel drops that signal, because nobody would ever continue us: SIGSTOP would be for good. */
+static void stop_like_others(void)
+{
+    struct sigaction ours, by_default = {.sa_handler = SIG_DFL};
+
+    if (sigaction(SIGTSTP, &by_default, &ours) != 0)
+        return;
+    raise(SIGTSTP);
+    sigaction(SIGTSTP, &ours, NULL);
+}
+
 static void on_signal(uv_signal_t *handle, int signum)
 {
     struct loop *loop = handle->data;
@@ -240,7 +252,8 @@ static void on_signal(uv_signal_t *handle, int signum)
     case SIGTSTP:
         /* The command's session is not the terminal's, so the terminal does not stop it: we do. */
         signal_group(loop, SIGSTOP);
-        kill(getpid(), SIGSTOP);
+        stop_like_others();
+        signal_group(loop, SIGCONT);
         break;
     case SIGINT:
     case SIGQUIT:
@@ -357,6 +370,10 @@ static void fill_outcome(struct loop *loop)
     } else if (loop->guard_lost) {
         outcome->kind = OUTCOME_LIMIT;
         outcome->limit = "guard";
+    } else if (WIFSIGNALED(loop->status) && WTERMSIG(loop->status) == SIGXFSZ &&
+               loop->supervision->resolved->policy->limit_file_size) {
+        outcome->kind = OUTCOME_LIMIT;
+        outcome->limit = "file_size";
     } else if (WIFSIGNALED(loop->status)) {
         outcome->kind = OUTCOME_SIGNALED;
         outcome->signal = WTERMSIG(loop->status);

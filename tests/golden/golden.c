@@ -129,6 +129,10 @@ static void open_some(struct world *w)
     for (size_t i = 0; i < ARRAY_SIZE(opened); i++)
         w->resolved.open[opened[i]] = true;
 }
+static void open_write(struct world *w)
+{
+    w->resolved.open[SURFACE_FS_WRITE] = true;
+}
 static void open_signals(struct world *w)
 {
     w->resolved.open[SURFACE_PROC_SIGNAL] = true;
@@ -240,6 +244,7 @@ static const struct row {
     {"open-some", 7, open_some},
     {"open-signals", 7, open_signals},
     {"open-tcp", 7, open_tcp},
+    {"open-write", 7, open_write},
     {"limits", 7, limits},
     {"limit-memory", 7, memory_limit},
     {"secrets", 7, secrets},
