@@ -183,7 +183,7 @@ static bool wire_canary(struct attestation *attestation, struct attempt *attempt
 /* --- controls ------------------------------------------------------------------------------------------ */
 
 /* An act that was tried already is its own control a second time: one that two surfaces are shown by, and a
- * device, which is opened once for both ways: where that has to be /dev/ptmx, each time makes a pair of
+ * device or terminal, which is opened once for all: where that has to be /dev/ptmx, each time makes a pair of
  * terminals and takes longer than all other controls together. */
 static const struct attempt *same_act(const struct attestation *attestation, const struct attempt *attempt)
 {
@@ -195,7 +195,8 @@ static const struct attempt *same_act(const struct attestation *attestation, con
 
         if (earlier->check->canary != canary || other->act != wire->act)
             continue;
-        if (canary == CANARY_DEVICE && wire->act == ACT_OPEN && strcmp(other->name, wire->name) == 0)
+        if ((canary == CANARY_DEVICE || canary == CANARY_TERMINAL) && wire->act == ACT_OPEN &&
+            strcmp(other->name, wire->name) == 0)
             return earlier;
         if (canary == CANARY_NONE && other->a == wire->a && other->b == wire->b)
             return earlier;
