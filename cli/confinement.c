@@ -102,6 +102,22 @@ int confinement_resolve(struct confinement *confinement, const struct options *o
     return result;
 }
 
+/* --protect PATH? that the backend cannot hold is no refusal, but it is noted. */
+static int note_unprotected(struct confinement *confinement, struct error *error)
+{
+    const struct entries *entries = &confinement->policy.list[LIST_PROTECT];
+    const struct claim *claim = &confinement->plan.claims[SURFACE_FS_PROTECTED];
+
+    if (claim->state == STATE_ENFORCED || claim->state == STATE_ABSENT)
+        return 0;
+    for (size_t i = 0; i < entries->count; i++)
+        if (entries->items[i].optional && entry_in_force(entries, i) &&
+            resolved_skip(&confinement->resolved, "--protect", entries->items[i].value,
+                          claim->reason ? claim->reason : "not-held") < 0)
+            return error_no_memory(error);
+    return 0;
+}
+
 int confinement_plan(struct confinement *confinement, bool supervised, struct error *error)
 {
     int result;
@@ -110,7 +126,7 @@ int confinement_plan(struct confinement *confinement, bool supervised, struct er
     result = backend_choose(&confinement->resolved, &confinement->host, supervised, &confinement->plan,
                             &confinement->backend, confinement->tried, &confinement->tried_count, error);
     confinement->has_plan = result == 0;
-    return result;
+    return result == 0 ? note_unprotected(confinement, error) : result;
 }
 
 void confinement_free(struct confinement *confinement)

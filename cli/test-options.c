@@ -173,6 +173,7 @@ static const struct later_row {
     {"output", FOR_RUN, "--limit output=1M -- true", "not-in-this-version", "limit.output"},
     {"tmp_size", FOR_RUN, "--limit tmp_size=1M -- true", "not-in-this-version", "limit.tmp_size"},
     {"cpu", FOR_RUN, "--limit cpu=10s -- true", "not-in-this-version", "limit.cpu"},
+    {"a look at the tree", FOR_RUN, "--planted report -- true", "not-in-this-version", "later.exec"},
     {"quarantine", FOR_RUN, "--planted quarantine -- true", "not-in-this-version", "later.exec"},
     {"observer", FOR_RUN, "--denials auto -- true", "not-in-this-version", ""},
     {"exec report", FOR_EXEC, "--report /r -- true", "needs-supervisor", ""},
@@ -182,7 +183,7 @@ static const struct later_row {
     {"exec wait-all", FOR_EXEC, "--wait-all -- true", "needs-supervisor", "proc.survivor"},
     {"exec tmp", FOR_EXEC, "--tmp private -- true", "needs-supervisor", ""},
     {"exec tty", FOR_EXEC, "--tty none -- true", "needs-supervisor", "tty.inject"},
-    {"exec planted", FOR_EXEC, "--planted report -- true", "needs-supervisor", "later.exec"},
+    {"exec planted", FOR_EXEC, "--planted report -- true", "not-in-this-version", "later.exec"},
     {"exec denials", FOR_EXEC, "--denials off -- true", "needs-supervisor", ""},
 };
 
@@ -210,7 +211,7 @@ static const struct good_row {
     {"nothing asked", FOR_RUN, "-- true"},
     {"time", FOR_RUN, "--timeout 10m --grace 1s --wait-all -- true"},
     {"limits", FOR_RUN, "--limit time=10m,file_size=1G -- true"},
-    {"off", FOR_RUN, "--denials off --planted report --tty none -- true"},
+    {"off", FOR_RUN, "--denials off --tty none -- true"},
     {"network host", FOR_RUN, "-n host -- true"},
     {"temp", FOR_RUN, "--tmp private -- true"},
     {"exec", FOR_EXEC, "-w . --limit file_size=1G --tmp /x --hide /y -- true"},

@@ -55,6 +55,7 @@ struct hidden {
     char *name;    /* below parent_fd */
     mode_t type;
     bool named;
+    bool optional;    /* to be held if it can be, and noted if not */
     bool readable;    /* the caller could read it: a control exists */
     const char *held; /* NULL: held, by a level or because nothing above it is readable; else why not:
                        * `inside-writable`, `contains-grant`, `too-many-siblings`, `not-listable` */
@@ -139,6 +140,10 @@ void resolved_free(struct resolved *resolved);
  */
 int resolve_workspace(const struct policy *policy, char *const *env, char **ret_path, int *ret_fd,
                       struct error *error);
+
+/* resolved_skip() - note that something optional was left out: who asked (`--protect`), for what, and why it
+ * was not done. Return: 0 or -ENOMEM. */
+int resolved_skip(struct resolved *resolved, const char *by, const char *value, const char *why);
 
 /* resolved_under_writable() - is @path (canonical) equal to or below a writable grant? */
 bool resolved_under_writable(const struct resolved *resolved, const char *path);

@@ -191,10 +191,13 @@ static int find_sample(struct hidden *hidden)
     return r == -ENOMEM ? r : 0;
 }
 
-static int add_hidden(struct hiding *hiding, const struct opened *opened, bool named)
+static int add_hidden(struct hiding *hiding, const struct opened *opened, const struct asked *asked)
 {
     struct resolved *resolved = hiding->resolving->resolved;
-    struct hidden hidden = {.parent_fd = -1, .type = opened->st.st_mode & S_IFMT, .named = named};
+    struct hidden hidden = {.parent_fd = -1,
+                            .type = opened->st.st_mode & S_IFMT,
+                            .named = asked->named && !asked->optional,
+                            .optional = asked->optional};
     _cleanup_free_ char *parent = NULL;
     const char *name;
     int r = path_parent(opened->path, &parent, &name);
@@ -239,7 +242,7 @@ static int hide_object(struct hiding *hiding, const struct asked *asked, const s
     r = is_readable(hiding, opened, &readable);
     if (r < 0 || (!readable && (from_set || !asked->named)))
         return r;
-    return add_hidden(hiding, opened, asked->named && !asked->optional);
+    return add_hidden(hiding, opened, asked);
 }
 
 static int compare_names(const void *left, const void *right)
@@ -446,7 +449,7 @@ static bool is_granted(const struct resolved *resolved, const char *path)
     return false;
 }
 
-static int hold(struct hiding *hiding, struct hidden *hidden)
+static int find_hold(struct hiding *hiding, struct hidden *hidden)
 {
     const struct resolved *resolved = hiding->resolving->resolved;
     int r;
@@ -461,6 +464,17 @@ static int hold(struct hiding *hiding, struct hidden *hidden)
     if (r < 0 || hidden->held)
         return r;
     return each_above(hiding, hidden->path, add_level, NULL);
+}
+
+/* What may stay unhidden is noted when it does. */
+static int hold(struct hiding *hiding, struct hidden *hidden)
+{
+    int r = find_hold(hiding, hidden);
+
+    if (r == 0 && hidden->held && hidden->optional &&
+        resolved_skip(hiding->resolving->resolved, "--hide", hidden->path, hidden->held) < 0)
+        r = error_no_memory(hiding->resolving->error);
+    return r;
 }
 
 static int compare_hidden(const void *left, const void *right)

@@ -385,21 +385,27 @@ int resolving_expand(struct resolving *resolving, const char *item, struct strin
     return strings_add(names, item) < 0 ? error_no_memory(resolving->error) : 0;
 }
 
-int resolving_skip(struct resolving *resolving, const struct asked *asked, const char *why)
+int resolved_skip(struct resolved *resolved, const char *by, const char *value, const char *why)
 {
-    struct resolved *resolved = resolving->resolved;
     struct skipped skipped = {.why = strdup(why)};
 
-    if (asprintf(&skipped.what, "%s %s", asked->by, asked->value) < 0)
+    if (asprintf(&skipped.what, "%s %s", by, value) < 0)
         skipped.what = NULL;
     if (!skipped.what || !skipped.why ||
         !array_more(&resolved->skipped, resolved->skipped_count, sizeof(skipped))) {
         free(skipped.what);
         free(skipped.why);
-        return error_no_memory(resolving->error);
+        return -ENOMEM;
     }
     resolved->skipped[resolved->skipped_count++] = skipped;
     return 0;
+}
+
+int resolving_skip(struct resolving *resolving, const struct asked *asked, const char *why)
+{
+    return resolved_skip(resolving->resolved, asked->by, asked->value, why) < 0
+               ? error_no_memory(resolving->error)
+               : 0;
 }
 
 struct path_failure {

@@ -46,6 +46,11 @@ runs "optional grants are skipped" 0 exited -w . --write "$dir/nowhere?" -- true
 grep -q 'nowhere' "$dir/report" && [ "$(python3 -c 'import json, sys
 print(len(json.load(open(sys.argv[1]))["skipped"]))' "$dir/report")" -eq 1 ]
 result $? "what was skipped is named"
+touch plain
+runs "what is optional and cannot be held" 0 exited -w . --hide 'plain?' --protect 'plain?' -- true
+[ "$(python3 -c 'import json, sys
+print(sorted(s["why"] for s in json.load(open(sys.argv[1]))["skipped"]))' "$dir/report")" = "['inside-writable', 'no-mounts']" ]
+result $? "is skipped with its reason"
 runs "unconfined on purpose" 0 exited -m danger-full-access --backend=auto -- true
 is "nothing is claimed" .enforcement none
 is "backend none" .backend none
