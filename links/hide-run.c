@@ -181,7 +181,7 @@ static void grant_entry(const struct chain *chain, struct hide *hide, struct lev
 
 static void grant_level(const struct chain *chain, struct hide *hide, struct level *level, int ruleset)
 {
-    char records[16384] __attribute__((aligned(8)));
+    static char records[16384] __attribute__((aligned(8)));
     long size;
 
     while ((size = kernel_call(SYS_getdents64, level->fd, KERNEL_PTR(records), sizeof(records), 0, 0, 0)) >
