@@ -7,10 +7,9 @@
  *
  *   guard -> supervisor   GUARD         the guard stands inside its domain
  *   attest -> supervisor  HERE          every link has run
- *   supervisor -> attest  CHECKS        what to try, with descriptors (SCM_RIGHTS)
- *   attest -> supervisor  RESULTS       one record per check
- *   supervisor -> attest  GO            the only word on which the command starts
- *   attest -> supervisor  EXEC_FAILED   errno of the exec, if it failed
+ *   supervisor -> attest  CHECKS        what to try, with descriptors (SCM_RIGHTS); may be sent before HERE
+ * has come attest -> supervisor  RESULTS       one record per check supervisor -> attest  GO            the
+ * only word on which the command starts attest -> supervisor  EXEC_FAILED   errno of the exec, if it failed
  *
  * The end of the channel instead of GO means 125. The command has started if
  * and only if GO was sent and no EXEC_FAILED was read before the end.

@@ -235,27 +235,36 @@ static int chain_failed(struct run *run, ssize_t why)
     return run_error_link(&run->report->error, words);
 }
 
-/* One message of the given type from the given writer (0: whoever is not the command). */
-static int expect_word(struct run *run, int deadline_ms)
+/* GUARD, HERE and RESULTS: the guard is a process of its own, so its word may come at any point. Everything
+ * else, and anything twice, is no chain of ours. */
+static int collect(struct run *run, struct channel_results *results, size_t *ret_size)
 {
+    static union {
+        struct channel_word word;
+        struct channel_results results;
+    } message;
     bool here = false;
 
-    while (!here || (run->plan->guard && !run->guard)) {
-        struct channel_word word;
+    *ret_size = 0;
+    while (!here || *ret_size == 0 || (run->plan->guard && !run->guard)) {
         pid_t writer;
-        ssize_t size = channel_receive(run->channel, &word, sizeof(word), deadline_ms, &writer);
+        ssize_t size = channel_receive(run->channel, &message, sizeof(message), CHAIN_MS, &writer);
+        bool word = size == (ssize_t)sizeof(message.word);
 
         if (size <= 0)
             return chain_failed(run, size);
-        if (size != (ssize_t)sizeof(word))
-            return fail(run, EPROTO, "understand the chain");
-        if (word.type == CHANNEL_HERE && word.value == CHANNEL_VERSION && writer == run->pid && !here)
+        if (writer == run->pid && !here && word && message.word.type == CHANNEL_HERE &&
+            message.word.value == CHANNEL_VERSION) {
             here = true;
-        else if (word.type == CHANNEL_GUARD && run->plan->guard && !run->guard && writer != run->pid &&
-                 writer > 0)
+        } else if (writer == run->pid && here && *ret_size == 0 && message.word.type == CHANNEL_RESULTS) {
+            memcpy(results, &message.results, (size_t)size);
+            *ret_size = (size_t)size;
+        } else if (writer != run->pid && writer > 0 && word && message.word.type == CHANNEL_GUARD &&
+                   run->plan->guard && !run->guard) {
             run->guard = writer;
-        else
+        } else {
             return fail(run, EPROTO, "understand the chain");
+        }
     }
     return 0;
 }
@@ -266,7 +275,6 @@ static int prepare_watch(struct run *run)
                                             .plan = run->plan,
                                             .relays = &run->relays,
                                             .command = run->pid,
-                                            .guard = run->guard,
                                             .channel = run->channel,
                                             .liveness = run->liveness,
                                             .report = run->report};
@@ -278,8 +286,6 @@ static int attest(struct run *run)
     static struct channel_checks checks;
     static struct channel_results results;
     struct channel_word go = {.type = CHANNEL_GO};
-    pid_t writer;
-    ssize_t got;
     size_t size;
     int r;
 
@@ -288,23 +294,20 @@ static int attest(struct run *run)
         r = die_with_front();
     if (r < 0)
         return fail(run, -r, "act as the command's user");
-    r = expect_word(run, CHAIN_MS);
-    if (r < 0)
-        return r;
+    /* Sent before HERE has come: the chain finds its checks when it gets there, and nobody waits for the
+     * other. */
     attest_message(&run->attestation, &checks, &size);
     r = channel_send(run->channel, &checks, size, run->attestation.descriptors,
                      run->attestation.descriptor_count);
-    if (r < 0)
-        return chain_failed(run, r == -EPIPE ? -ECONNRESET : r);
-    r = prepare_watch(run); /* while the chain tries what we asked for */
+    if (r < 0 && r != -EPIPE)
+        return chain_failed(run, r);
+    r = prepare_watch(run); /* while the chain is on its way */
     if (r < 0)
         return fail(run, -r, "supervise the command");
-    got = channel_receive(run->channel, &results, sizeof(results), CHAIN_MS, &writer);
-    if (got <= 0)
-        return chain_failed(run, got);
-    if (writer != run->pid)
-        return fail(run, EPROTO, "understand the chain");
-    r = attest_judge(&run->attestation, &results, (size_t)got, run->pid, run->plan, run->resolved,
+    r = collect(run, &results, &size); /* a chain that is gone has said why before */
+    if (r < 0)
+        return r;
+    r = attest_judge(&run->attestation, &results, size, run->pid, run->plan, run->resolved,
                      &run->report->error);
     if (r < 0)
         return r;
@@ -405,6 +408,7 @@ static void limit_own_files(const struct run *run, bool on)
 
 static int watch(struct run *run)
 {
+    run->supervision.guard = run->guard; /* known only now: it has told */
     run->supervision.started_ns = supervise_now_ns();
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     limit_own_files(run, true);
