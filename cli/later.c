@@ -138,56 +138,60 @@ static void describe_origin(const struct row *row, const struct options *options
     }
 }
 
+/* The first of the rows that somebody asked for, with its origin in words. Return: the row, NULL if none was.
+ */
+static const struct row *find_asked(const struct row *rows, size_t count, const struct options *options,
+                                    const struct policy *policy, char *where, size_t size)
+{
+    struct origin origin;
+
+    for (size_t i = 0; i < count; i++) {
+        if (!row_asked(&rows[i], options, policy, &origin))
+            continue;
+        snprintf(where, size, "confine");
+        describe_origin(&rows[i], options, origin, where, size);
+        return &rows[i];
+    }
+    return NULL;
+}
+
 int later_refuse(const struct options *options, const struct policy *policy, struct error *error)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(later_rows); i++) {
-        const struct row *row = &later_rows[i];
-        char where[600] = "confine";
-        struct origin origin;
+    char where[600];
+    const struct row *row =
+        find_asked(later_rows, ARRAY_SIZE(later_rows), options, policy, where, sizeof(where));
 
-        if (!row_asked(row, options, policy, &origin))
-            continue;
-        describe_origin(row, options, origin, where, sizeof(where));
-        error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "not-in-this-version",
-                  "%s: %s is not in this version", where, row->what);
-        error_surface(error, row->surface);
-        return error_hint(error, "%s", row->instead);
-    }
-    return 0;
+    if (!row)
+        return 0;
+    error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "not-in-this-version",
+              "%s: %s is not in this version", where, row->what);
+    error_surface(error, row->surface);
+    return error_hint(error, "%s", row->instead);
 }
 
 int later_refuse_run(const struct options *options, const struct policy *policy, struct error *error)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(run_rows); i++) {
-        const struct row *row = &run_rows[i];
-        char where[600] = "confine";
-        struct origin origin;
+    char where[600];
+    const struct row *row = find_asked(run_rows, ARRAY_SIZE(run_rows), options, policy, where, sizeof(where));
 
-        if (!row_asked(row, options, policy, &origin))
-            continue;
-        describe_origin(row, options, origin, where, sizeof(where));
-        error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "not-in-this-version",
-                  "%s: confine run does not give %s to the command", where, row->what);
-        error_surface(error, row->surface);
-        return error_hint(error, "use confine exec, or leave it out");
-    }
-    return 0;
+    if (!row)
+        return 0;
+    error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "not-in-this-version",
+              "%s: confine run does not give %s to the command", where, row->what);
+    error_surface(error, row->surface);
+    return error_hint(error, "use confine exec, or leave it out");
 }
 
 int later_refuse_exec(const struct options *options, const struct policy *policy, struct error *error)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(exec_rows); i++) {
-        const struct row *row = &exec_rows[i];
-        char where[600] = "confine";
-        struct origin origin;
+    char where[600];
+    const struct row *row =
+        find_asked(exec_rows, ARRAY_SIZE(exec_rows), options, policy, where, sizeof(where));
 
-        if (!row_asked(row, options, policy, &origin))
-            continue;
-        describe_origin(row, options, origin, where, sizeof(where));
-        error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "needs-supervisor",
-                  "%s: confine exec has no supervisor for %s", where, row->what);
-        error_surface(error, row->surface);
-        return error_hint(error, "use confine run");
-    }
-    return 0;
+    if (!row)
+        return 0;
+    error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "needs-supervisor",
+              "%s: confine exec has no supervisor for %s", where, row->what);
+    error_surface(error, row->surface);
+    return error_hint(error, "use confine run");
 }

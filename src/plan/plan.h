@@ -117,7 +117,7 @@ bool plan_claims(const struct resolved *resolved, enum surface surface);
  * claimed member of a group or of `full`. */
 bool plan_needs(const struct resolved *resolved, enum surface surface);
 
-/* plan_names() - the links of the chain in order, for report and people; static names, NULL-terminated array
+/* plan_links() - the links of the chain in order, for report and people; static names, NULL-terminated array
  * owned by the caller (free the array only). */
 const char **plan_links(const struct plan *plan);
 

@@ -37,7 +37,6 @@ struct resolved_path {
     enum grant grant;
     bool named;   /* somebody asked for it by name */
     bool implied; /* @system, devices, temp: ours */
-    bool edge_ok; /* unused for grants */
 };
 
 /* One directory of which every entry but `except` stays readable: what hide-run needs. */

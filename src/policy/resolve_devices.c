@@ -56,29 +56,39 @@ static int refuse_read(struct resolving *resolving)
     return 0;
 }
 
-/* The level of `/`, made if nothing else is hidden. Return: 0 or -ENOMEM. */
-static int root_level(struct resolving *resolving, struct hide_level **ret)
+static struct hide_level *find_level(struct resolved *resolved, const char *path)
+{
+    for (size_t i = 0; i < resolved->level_count; i++)
+        if (strcmp(resolved->paths[resolved->levels[i].path].path, path) == 0)
+            return &resolved->levels[i];
+    return NULL;
+}
+
+/* Makes the opened directory a level. Return: 0 or -ENOMEM. */
+static int add_level(struct resolving *resolving, struct opened *directory, struct hide_level **ret)
 {
     struct resolved *resolved = resolving->resolved;
-    _cleanup_opened_ struct opened opened = {.fd = -1};
     size_t index;
-    int r;
 
-    for (size_t i = 0; i < resolved->level_count; i++)
-        if (strcmp(resolved->paths[resolved->levels[i].path].path, "/") == 0) {
-            *ret = &resolved->levels[i];
-            return 0;
-        }
-    r = path_open("/", &opened);
-    if (r == 0 && !array_more(&resolved->levels, resolved->level_count, sizeof(*resolved->levels)))
-        r = -ENOMEM;
-    if (r == 0)
-        r = resolving_add(resolving, &opened, GRANT_NONE, false, true, &index);
-    if (r < 0)
-        return r;
+    if (!array_more(&resolved->levels, resolved->level_count, sizeof(*resolved->levels)) ||
+        resolving_add(resolving, directory, GRANT_NONE, false, true, &index) < 0)
+        return -ENOMEM;
     *ret = &resolved->levels[resolved->level_count++];
     **ret = (struct hide_level){.path = index};
     return 0;
+}
+
+/* The level of `/`, made if nothing else is hidden. Return: 0 or -ENOMEM. */
+static int root_level(struct resolving *resolving, struct hide_level **ret)
+{
+    _cleanup_opened_ struct opened opened = {.fd = -1};
+    int r;
+
+    *ret = find_level(resolving->resolved, "/");
+    if (*ret)
+        return 0;
+    r = path_open("/", &opened);
+    return r < 0 ? r : add_level(resolving, &opened, ret);
 }
 
 /* --- the same devices, mounted elsewhere --------------------------------------------------------------- */
@@ -116,14 +126,6 @@ static bool can_be_level(const struct resolving *resolving, const struct opened 
            directory_names(directory->fd, count_one, &count) == 0;
 }
 
-static struct hide_level *find_level(struct resolved *resolved, const char *path)
-{
-    for (size_t i = 0; i < resolved->level_count; i++)
-        if (strcmp(resolved->paths[resolved->levels[i].path].path, path) == 0)
-            return &resolved->levels[i];
-    return NULL;
-}
-
 /* Takes NAME out of the directory PATH, or with @look sees whether that is possible. Return: 1 when it was so
  * already and nothing below is granted, 0, or a negative errno (-EPERM: this directory cannot be a level). */
 static int except_name(struct resolving *resolving, const char *path, const char *name, const char *below,
@@ -132,7 +134,6 @@ static int except_name(struct resolving *resolving, const char *path, const char
     struct resolved *resolved = resolving->resolved;
     struct hide_level *level = find_level(resolved, path);
     _cleanup_opened_ struct opened opened = {.fd = -1};
-    size_t index;
     int r;
 
     if (level && strings_have(&level->except, name))
@@ -143,11 +144,8 @@ static int except_name(struct resolving *resolving, const char *path, const char
             return r == -ENOMEM ? r : -EPERM;
         if (look)
             return 0;
-        if (!array_more(&resolved->levels, resolved->level_count, sizeof(*resolved->levels)) ||
-            resolving_add(resolving, &opened, GRANT_NONE, false, true, &index) < 0)
+        if (add_level(resolving, &opened, &level) < 0)
             return -ENOMEM;
-        level = &resolved->levels[resolved->level_count++];
-        *level = (struct hide_level){.path = index};
     }
     return look ? 0 : strings_add(&level->except, name);
 }
