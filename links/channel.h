@@ -8,8 +8,12 @@
  *   guard -> supervisor   GUARD         the guard stands inside its domain
  *   attest -> supervisor  HERE          every link has run
  *   supervisor -> attest  CHECKS        what to try, with descriptors (SCM_RIGHTS); may be sent before HERE
- * has come attest -> supervisor  RESULTS       one record per check supervisor -> attest  GO            the
- * only word on which the command starts attest -> supervisor  EXEC_FAILED   errno of the exec, if it failed
+ *   attest -> supervisor  RESULTS       one record per check
+ *   supervisor -> attest  GO            the only word on which the command starts
+ *   attest -> supervisor  EXEC_FAILED   errno of the exec, if it failed
+ *
+ * Instead of all this namespace-run may send CANNOT before it ends with 125:
+ * the machine lacks something, and another backend may do.
  *
  * The end of the channel instead of GO means 125. The command has started if
  * and only if GO was sent and no EXEC_FAILED was read before the end.
@@ -33,6 +37,20 @@ enum channel_type {
     CHANNEL_RESULTS,
     CHANNEL_GO,
     CHANNEL_EXEC_FAILED,
+    CHANNEL_CANNOT,
+};
+
+/* The step at which namespace-run found that this machine cannot do it; CANNOT's value is step << 16 | errno.
+ */
+enum channel_cannot {
+    CANNOT_NOTHING = 0,
+    CANNOT_USERNS,  /* no user namespace, or one without capabilities */
+    CANNOT_MAPS,    /* the id maps were refused */
+    CANNOT_MOUNT,   /* the other namespaces, or a mount, were refused */
+    CANNOT_NET,     /* no network namespace, or its loopback does not come up */
+    CANNOT_PROC,    /* /proc is masked, as containers do: a fresh one is refused */
+    CANNOT_OVERLAY, /* the kernel or the file system takes no overlay here */
+    CANNOT_OTHER,
 };
 
 /*
@@ -98,10 +116,10 @@ struct channel_results {
     struct channel_result result[CHANNEL_CHECKS_MAX]; /* only `count` of them are sent */
 };
 
-/* GUARD, HERE, GO and EXEC_FAILED. */
+/* GUARD, HERE, GO, EXEC_FAILED and CANNOT. */
 struct channel_word {
     uint32_t type;
-    int32_t value; /* HERE: CHANNEL_VERSION; EXEC_FAILED: errno; else 0 */
+    int32_t value; /* HERE: CHANNEL_VERSION; EXEC_FAILED: errno; CANNOT: step << 16 | errno; else 0 */
 };
 
 #endif
