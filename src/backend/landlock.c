@@ -113,9 +113,6 @@ static int plan_landlock(const struct resolved *resolved, const struct host *hos
     build_chain(&b);
     build_claims(&b);
     backend_lower_handed(resolved, host, plan);
-    for (int s = 0; s < SURFACE_COUNT; s++)
-        if (resolved->open[s] && plan->claims[s].state == STATE_OPEN && !plan->claims[s].reason)
-            plan_reason(plan, (enum surface)s, "opened");
     if (cuts_network(&b) && !is_open(&b, SURFACE_NET_TCP) && !b.failed)
         b.failed = strings_add(&plan->warnings, "no-loopback: with the network off there is no loopback "
                                                 "either; local servers need --network host");
@@ -124,13 +121,7 @@ static int plan_landlock(const struct resolved *resolved, const struct host *hos
             strings_add(&plan->warnings,
                         "landlock-erratum-3: this kernel misjudges directories that are moved out of a bind "
                         "mount while they are in use");
-    if (b.failed == -ENOMEM)
-        return error_no_memory(error);
-    if (b.failed) {
-        error_set(error, ERROR_INTERNAL, -b.failed, "plan-too-large", "the plan has too many checks");
-        return error_hint(error, "name fewer paths");
-    }
-    return 0;
+    return build_finish(&b, error);
 }
 
 static const char *const denial_signatures[] = {"Permission denied", "Operation not permitted", NULL};

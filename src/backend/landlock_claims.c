@@ -8,39 +8,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #define HIDDEN_CHECKS 24 /* hidden paths tried in one run; every named one is among them */
-#define SECRET_CHECKS 8
-
-static void add_check(struct builder *b, struct check check)
-{
-    /* Without a supervisor nobody looks from outside: only what decides by its answer alone is tried. */
-    if (!b->failed && (b->supervised || check.self_contained))
-        b->failed = plan_check(b->plan, check);
-}
-
-/* A claim and the check that shows it, in one: nothing is raised without one. */
-static void hold(struct builder *b, enum surface_state state, const char *reason, struct check check)
-{
-    struct claim *claim = &b->plan->claims[check.surface];
-    bool known = false;
-
-    if (is_open(b, check.surface))
-        return;
-    for (size_t i = 0; i < claim->by_count; i++)
-        known |= claim->by[i].mechanism == check.mechanism;
-    plan_raise(b->plan, check.surface, state, known ? MECHANISM_NONE : check.mechanism, reason);
-    add_check(b, check);
-}
-
-#define CHECK(SURFACE, MECHANISM, ACT, CANARY, ...)                                                          \
-    (struct check)                                                                                           \
-    {                                                                                                        \
-        .surface = SURFACE_##SURFACE, .mechanism = MECHANISM_##MECHANISM, .act = ACT_##ACT,                  \
-        .canary = CANARY_##CANARY, __VA_ARGS__                                                               \
-    }
 
 static void claim_files(struct builder *b)
 {
@@ -48,23 +18,26 @@ static void claim_files(struct builder *b)
     int abi = b->host->landlock_abi;
 
     for (size_t i = 0; i < resolved->edge_count; i++)
-        hold(b, STATE_ENFORCED, NULL,
-             CHECK(FS_WRITE, LANDLOCK, NONE, EDGE, .index = i, .refused = {EACCES}, .self_contained = true));
-    hold(b, STATE_ENFORCED, NULL, CHECK(FS_WRITE, LANDLOCK, OPEN, FILE, .a = O_WRONLY, .refused = {EACCES}));
+        build_hold(
+            b, STATE_ENFORCED, NULL,
+            CHECK(FS_WRITE, LANDLOCK, NONE, EDGE, .index = i, .refused = {EACCES}, .self_contained = true));
+    build_hold(b, STATE_ENFORCED, NULL,
+               CHECK(FS_WRITE, LANDLOCK, OPEN, FILE, .a = O_WRONLY, .refused = {EACCES}));
     if (abi >= ABI_TRUNCATE)
-        hold(b, STATE_ENFORCED, NULL, CHECK(FS_TRUNCATE, LANDLOCK, TRUNCATE, FILE, .refused = {EACCES}));
+        build_hold(b, STATE_ENFORCED, NULL,
+                   CHECK(FS_TRUNCATE, LANDLOCK, TRUNCATE, FILE, .refused = {EACCES}));
     else
-        hold(b, STATE_ENFORCED, NULL, CHECK(FS_TRUNCATE, SECCOMP, TRUNCATE, FILE, .refused = {EPERM}));
+        build_hold(b, STATE_ENFORCED, NULL, CHECK(FS_TRUNCATE, SECCOMP, TRUNCATE, FILE, .refused = {EPERM}));
     /* Writing by landlock-run; reading, and so every ioctl, by the layer that hides /dev. */
-    hold(b, STATE_ENFORCED, NULL,
-         CHECK(FS_DEVICE, LANDLOCK, OPEN, DEVICE, .a = O_WRONLY, .refused = {EACCES}));
-    hold(b, STATE_ENFORCED, NULL,
-         CHECK(FS_DEVICE, LANDLOCK_HIDE, OPEN, DEVICE, .a = O_RDONLY, .refused = {EACCES}));
-    hold(b, STATE_ENFORCED, NULL,
-         CHECK(FS_SPECIAL, LANDLOCK, OPEN, FIFO, .a = O_WRONLY, .refused = {EACCES}));
+    build_hold(b, STATE_ENFORCED, NULL,
+               CHECK(FS_DEVICE, LANDLOCK, OPEN, DEVICE, .a = O_WRONLY, .refused = {EACCES}));
+    build_hold(b, STATE_ENFORCED, NULL,
+               CHECK(FS_DEVICE, LANDLOCK_HIDE, OPEN, DEVICE, .a = O_RDONLY, .refused = {EACCES}));
+    build_hold(b, STATE_ENFORCED, NULL,
+               CHECK(FS_SPECIAL, LANDLOCK, OPEN, FIFO, .a = O_WRONLY, .refused = {EACCES}));
     if (resolved->policy->readable_listed)
-        hold(b, STATE_ENFORCED, NULL,
-             CHECK(FS_READ, LANDLOCK, OPEN, FILE, .a = O_RDONLY, .refused = {EACCES}));
+        build_hold(b, STATE_ENFORCED, NULL,
+                   CHECK(FS_READ, LANDLOCK, OPEN, FILE, .a = O_RDONLY, .refused = {EACCES}));
     else
         plan_reason(b->plan, SURFACE_FS_READ, "readable-all");
     plan_reason(b->plan, SURFACE_FS_METADATA, "metadata-ungoverned");
@@ -99,9 +72,9 @@ static void claim_hidden(struct builder *b)
                 continue;
             if (tried++ >= HIDDEN_CHECKS)
                 continue;
-            hold(b, STATE_PARTIAL, "names-visible",
-                 CHECK(FS_HIDDEN, LANDLOCK_HIDE, OPEN_AT, HIDDEN, .index = i, .a = O_RDONLY,
-                       .refused = {EACCES}, .self_contained = true));
+            build_hold(b, STATE_PARTIAL, "names-visible",
+                       CHECK(FS_HIDDEN, LANDLOCK_HIDE, OPEN_AT, HIDDEN, .index = i, .a = O_RDONLY,
+                             .refused = {EACCES}, .self_contained = true));
         }
     if (holds_any(resolved) && !is_open(b, SURFACE_FS_HIDDEN) && tried == 0)
         plan_raise(b->plan, SURFACE_FS_HIDDEN, STATE_PARTIAL, MECHANISM_LANDLOCK_HIDE, "names-visible");
@@ -128,20 +101,22 @@ static void claim_network(struct builder *b)
         plan_reason(b->plan, SURFACE_NET_UDP, "inet-opened");
     } else {
         /* AF_INET6 is of the same rule, and not on every host: a second sample at most. */
-        hold(b, STATE_ENFORCED, NULL,
-             CHECK(NET_TCP, SECCOMP, SOCKET, NONE, .a = AF_INET, .b = SOCK_STREAM, .refused = {EPERM},
-                   .self_contained = true));
-        hold(b, STATE_ENFORCED, NULL,
-             CHECK(NET_UDP, SECCOMP, SOCKET, NONE, .a = AF_INET, .b = SOCK_DGRAM, .refused = {EPERM},
-                   .self_contained = true));
+        build_hold(b, STATE_ENFORCED, NULL,
+                   CHECK(NET_TCP, SECCOMP, SOCKET, NONE, .a = AF_INET, .b = SOCK_STREAM, .refused = {EPERM},
+                         .self_contained = true));
+        build_hold(b, STATE_ENFORCED, NULL,
+                   CHECK(NET_UDP, SECCOMP, SOCKET, NONE, .a = AF_INET, .b = SOCK_DGRAM, .refused = {EPERM},
+                         .self_contained = true));
         if (abi >= ABI_TCP)
-            hold(b, STATE_ENFORCED, NULL, CHECK(NET_TCP, LANDLOCK_SCOPE, BIND, TCP, .refused = {EACCES}));
+            build_hold(b, STATE_ENFORCED, NULL,
+                       CHECK(NET_TCP, LANDLOCK_SCOPE, BIND, TCP, .refused = {EACCES}));
         if (abi >= ABI_UDP)
-            hold(b, STATE_ENFORCED, NULL, CHECK(NET_UDP, LANDLOCK_SCOPE, SEND_UDP, UDP, .refused = {EACCES}));
+            build_hold(b, STATE_ENFORCED, NULL,
+                       CHECK(NET_UDP, LANDLOCK_SCOPE, SEND_UDP, UDP, .refused = {EACCES}));
     }
-    hold(b, STATE_ENFORCED, NULL,
-         CHECK(NET_OTHER, SECCOMP, SOCKET, NONE, .a = AF_NETLINK, .b = SOCK_RAW, .refused = {EPERM},
-               .self_contained = true));
+    build_hold(b, STATE_ENFORCED, NULL,
+               CHECK(NET_OTHER, SECCOMP, SOCKET, NONE, .a = AF_NETLINK, .b = SOCK_RAW, .refused = {EPERM},
+                     .self_contained = true));
 }
 
 static void claim_ipc(struct builder *b)
@@ -149,43 +124,45 @@ static void claim_ipc(struct builder *b)
     int abi = b->host->landlock_abi;
 
     if (refuses_unix(b)) {
-        hold(b, STATE_ENFORCED, NULL,
-             CHECK(UNIX_PATH, SECCOMP, SOCKET, NONE, .a = AF_UNIX, .b = SOCK_STREAM, .refused = {EPERM},
-                   .self_contained = true));
+        build_hold(b, STATE_ENFORCED, NULL,
+                   CHECK(UNIX_PATH, SECCOMP, SOCKET, NONE, .a = AF_UNIX, .b = SOCK_STREAM, .refused = {EPERM},
+                         .self_contained = true));
         /* Datagram sockets of a pair reach every name as well. */
-        hold(b, STATE_ENFORCED, NULL,
-             CHECK(UNIX_PATH, SECCOMP, SOCKETPAIR, NONE, .a = AF_UNIX, .b = SOCK_DGRAM, .refused = {EPERM},
-                   .self_contained = true));
-        hold(b, STATE_ENFORCED, NULL,
-             CHECK(UNIX_ABSTRACT, SECCOMP, SOCKET, NONE, .a = AF_UNIX, .b = SOCK_DGRAM, .refused = {EPERM},
-                   .self_contained = true));
-        hold(b, STATE_ENFORCED, NULL,
-             CHECK(UNIX_ABSTRACT, SECCOMP, SOCKETPAIR, NONE, .a = AF_UNIX, .b = SOCK_DGRAM,
-                   .refused = {EPERM}, .self_contained = true));
+        build_hold(b, STATE_ENFORCED, NULL,
+                   CHECK(UNIX_PATH, SECCOMP, SOCKETPAIR, NONE, .a = AF_UNIX, .b = SOCK_DGRAM,
+                         .refused = {EPERM}, .self_contained = true));
+        build_hold(b, STATE_ENFORCED, NULL,
+                   CHECK(UNIX_ABSTRACT, SECCOMP, SOCKET, NONE, .a = AF_UNIX, .b = SOCK_DGRAM,
+                         .refused = {EPERM}, .self_contained = true));
+        build_hold(b, STATE_ENFORCED, NULL,
+                   CHECK(UNIX_ABSTRACT, SECCOMP, SOCKETPAIR, NONE, .a = AF_UNIX, .b = SOCK_DGRAM,
+                         .refused = {EPERM}, .self_contained = true));
     } else if (abi < ABI_UNIX) {
         plan_reason(b->plan, SURFACE_UNIX_PATH, "unix-sockets-opened");
         plan_reason(b->plan, SURFACE_UNIX_ABSTRACT, "no-scopes");
     } else {
-        hold(b, STATE_ENFORCED, NULL,
-             CHECK(UNIX_PATH, LANDLOCK_SCOPE, CONNECT_PATH, SOCKET_PATH, .refused = {EACCES}));
+        build_hold(b, STATE_ENFORCED, NULL,
+                   CHECK(UNIX_PATH, LANDLOCK_SCOPE, CONNECT_PATH, SOCKET_PATH, .refused = {EACCES}));
     }
     if (abi >= ABI_SCOPES)
-        hold(b, STATE_ENFORCED, NULL,
-             CHECK(UNIX_ABSTRACT, LANDLOCK_SCOPE, CONNECT_ABSTRACT, SOCKET_ABSTRACT, .refused = {EPERM}));
-    hold(b, STATE_ENFORCED, NULL,
-         CHECK(IPC_SYSV, SECCOMP, SHM_INFO, NONE, .refused = {EPERM}, .self_contained = true));
-    hold(b, STATE_ENFORCED, NULL,
-         CHECK(IPC_KEYRING, SECCOMP, KEYRING, NONE, .refused = {EPERM}, .self_contained = true));
-    hold(b, STATE_ENFORCED, NULL, CHECK(IPC_MQUEUE, SECCOMP, SENTINEL, NONE, .self_contained = true));
+        build_hold(
+            b, STATE_ENFORCED, NULL,
+            CHECK(UNIX_ABSTRACT, LANDLOCK_SCOPE, CONNECT_ABSTRACT, SOCKET_ABSTRACT, .refused = {EPERM}));
+    build_hold(b, STATE_ENFORCED, NULL,
+               CHECK(IPC_SYSV, SECCOMP, SHM_INFO, NONE, .refused = {EPERM}, .self_contained = true));
+    build_hold(b, STATE_ENFORCED, NULL,
+               CHECK(IPC_KEYRING, SECCOMP, KEYRING, NONE, .refused = {EPERM}, .self_contained = true));
+    build_hold(b, STATE_ENFORCED, NULL, CHECK(IPC_MQUEUE, SECCOMP, SENTINEL, NONE, .self_contained = true));
 }
 
 static void claim_processes(struct builder *b)
 {
-    hold(b, STATE_ENFORCED, NULL, CHECK(PROC_TRACE, LANDLOCK, READ_MEMORY, PROCESS, .refused = {EPERM}));
-    hold(b, STATE_ENFORCED, NULL, CHECK(PROC_ADJUST, SECCOMP, PRLIMIT, PROCESS, .refused = {EPERM}));
+    build_hold(b, STATE_ENFORCED, NULL,
+               CHECK(PROC_TRACE, LANDLOCK, READ_MEMORY, PROCESS, .refused = {EPERM}));
+    build_hold(b, STATE_ENFORCED, NULL, CHECK(PROC_ADJUST, SECCOMP, PRLIMIT, PROCESS, .refused = {EPERM}));
     if (b->host->landlock_abi >= ABI_SCOPES)
-        hold(b, STATE_ENFORCED, NULL,
-             CHECK(PROC_SIGNAL, LANDLOCK_SCOPE, SIGNAL, PROCESS, .refused = {EPERM}));
+        build_hold(b, STATE_ENFORCED, NULL,
+                   CHECK(PROC_SIGNAL, LANDLOCK_SCOPE, SIGNAL, PROCESS, .refused = {EPERM}));
     else
         plan_reason(b->plan, SURFACE_PROC_SIGNAL, "no-scopes");
     plan_reason(b->plan, SURFACE_PROC_VISIBLE, "no-pid-namespace");
@@ -197,84 +174,21 @@ static void claim_processes(struct builder *b)
         plan_reason(b->plan, SURFACE_PROC_SURVIVOR, "no-supervisor");
 }
 
-static void claim_privileges(struct builder *b)
+/* Terminals that exist: none can be opened by its name. */
+static void claim_terminals(struct builder *b)
 {
-    hold(b, STATE_ENFORCED, NULL,
-         CHECK(PRIV_SETUID, NO_NEW_PRIVS, NO_NEW_PRIVS, NONE, .refused = {EPERM}, .self_contained = true));
-    hold(b, STATE_ENFORCED, NULL,
-         CHECK(PRIV_CAPS, CAPABILITIES, CAPABILITIES, NONE, .refused = {EPERM}, .self_contained = true));
-    hold(b, STATE_ENFORCED, NULL, CHECK(PRIV_USERNS, SECCOMP, SENTINEL, NONE, .self_contained = true));
-    hold(b, STATE_ENFORCED, NULL, CHECK(KERNEL_SYSCALLS, SECCOMP, SENTINEL, NONE, .self_contained = true));
-    plan_reason(b->plan, SURFACE_KERNEL_SEPARATE, "same-kernel");
-}
+    static const enum surface surfaces[] = {SURFACE_TTY_READ, SURFACE_TTY_INJECT, SURFACE_TTY_STATE};
 
-static void claim_inherited(struct builder *b)
-{
-    static const enum surface terminal[] = {SURFACE_TTY_READ, SURFACE_TTY_INJECT, SURFACE_TTY_STATE};
-    size_t secrets = b->resolved->env_secrets.count;
-
-    /* Without a supervisor nothing stands between the command and a file on 0-2: its flags are shared. */
-    if (!b->supervised && b->host->regular)
-        hold(b, STATE_PARTIAL, "file-on-0-2",
-             CHECK(FD_INHERITED, DETACH, DESCRIPTOR, DESCRIPTOR, .refused = {EBADF}, .self_contained = true));
-    else
-        hold(b, STATE_ENFORCED, NULL,
-             CHECK(FD_INHERITED, DETACH, DESCRIPTOR, DESCRIPTOR, .refused = {EBADF}, .self_contained = true));
-    plan_reason(b->plan, SURFACE_FD_PASSED, "helpers-outside");
-
-    for (size_t i = 0; i < secrets && i < SECRET_CHECKS; i++)
-        hold(b, STATE_ENFORCED, NULL,
-             CHECK(ENV_SECRETS, ENVIRONMENT, ENVIRONMENT, SECRET, .index = i, .refused = {ENOENT},
-                   .self_contained = true));
-    if (secrets == 0 && !is_open(b, SURFACE_ENV_SECRETS))
-        plan_raise(b->plan, SURFACE_ENV_SECRETS, STATE_ABSENT, MECHANISM_NONE, NULL);
-
-    for (size_t i = 0; i < ARRAY_SIZE(terminal); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(surfaces); i++) {
         struct check check =
-            CHECK(TTY_READ, DETACH, TERMINAL, NONE, .refused = {ENXIO}, .self_contained = true);
+            CHECK(TTY_READ, LANDLOCK_HIDE, OPEN, TERMINAL, .a = O_RDONLY, .refused = {EACCES});
 
-        check.surface = terminal[i];
-        if (!b->supervised && b->host->terminal) {
-            plan_reason(b->plan, terminal[i], "callers-terminal");
-            continue;
-        }
-        /* None is handed over, and none of those that exist can be opened by name. */
-        hold(b, STATE_ENFORCED, NULL, check);
-        check.mechanism = MECHANISM_LANDLOCK_HIDE;
-        check.act = ACT_OPEN;
-        check.canary = CANARY_TERMINAL;
-        check.a = O_RDONLY;
-        check.refused[0] = EACCES;
-        check.self_contained = false;
-        hold(b, STATE_ENFORCED, NULL, check);
+        check.surface = surfaces[i];
+        if (b->supervised || !b->host->terminal)
+            build_hold(b, STATE_ENFORCED, NULL, check);
     }
-    if (!b->supervised && b->host->terminal)
-        hold(b, STATE_PARTIAL, "filter-only",
-             CHECK(TTY_INJECT, SECCOMP, SENTINEL, NONE, .self_contained = true));
 }
 
-static void claim_limits(struct builder *b)
-{
-    const struct policy *policy = b->resolved->policy;
-    static const enum surface groups[] = {SURFACE_LIMIT_MEMORY, SURFACE_LIMIT_PROCESSES, SURFACE_LIMIT_OUTPUT,
-                                          SURFACE_LIMIT_TMP_SIZE, SURFACE_LIMIT_CPU};
-
-    for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
-        plan_reason(b->plan, groups[i],
-                    plan_claims(b->resolved, groups[i]) ? "not-in-this-version" : "not-asked");
-    if (policy->limit_time_ms && b->supervised)
-        plan_raise(b->plan, SURFACE_LIMIT_TIME, STATE_ENFORCED, MECHANISM_SUPERVISOR, NULL);
-    else
-        plan_reason(b->plan, SURFACE_LIMIT_TIME, policy->limit_time_ms ? "no-supervisor" : "not-asked");
-    if (policy->limit_file_size)
-        hold(b, STATE_ENFORCED, NULL,
-             CHECK(LIMIT_FILE_SIZE, RLIMIT, FILE_SIZE, NONE, .a = (int64_t)policy->limit_file_size,
-                   .refused = {EFBIG}, .self_contained = true));
-    else
-        plan_reason(b->plan, SURFACE_LIMIT_FILE_SIZE, "not-asked");
-    plan_reason(b->plan, SURFACE_LATER_EXEC, "not-looked-at");
-    plan_raise(b->plan, SURFACE_LATER_CRASH, STATE_PARTIAL, MECHANISM_RLIMIT, "core-limit-only");
-}
 void build_claims(struct builder *b)
 {
     claim_files(b);
@@ -282,7 +196,6 @@ void build_claims(struct builder *b)
     claim_network(b);
     claim_ipc(b);
     claim_processes(b);
-    claim_privileges(b);
-    claim_inherited(b);
-    claim_limits(b);
+    build_claims_common(b);
+    claim_terminals(b);
 }

@@ -1,0 +1,80 @@
+/*
+ * build.h - what the backends share: the words and claims that do not depend on how files are held.
+ *
+ * Should:  raise a claim only together with the check that will show it.
+ * Mustn't: decide anything for a backend: it says which links stand in its chain and what they hold.
+ */
+#ifndef CONFINE_BACKEND_BUILD_H
+#define CONFINE_BACKEND_BUILD_H
+
+#include "backend/backend.h"
+
+/* The ABI that brought what a plan asks of Landlock. */
+#define ABI_TRUNCATE 3
+#define ABI_TCP      4
+#define ABI_SCOPES   6
+#define ABI_UNIX     9
+#define ABI_UDP      10
+
+struct builder {
+    const struct resolved *resolved;
+    const struct host *host;
+    struct plan *plan;
+    bool supervised;
+    int failed; /* the first error, 0 if none */
+};
+
+static inline bool is_open(const struct builder *b, enum surface surface)
+{
+    return b->resolved->open[surface];
+}
+
+static inline bool cuts_network(const struct builder *b)
+{
+    return b->resolved->policy->network == NETWORK_NONE;
+}
+
+/* --- build_words.c: the chain ----------------------------------------------------------------------------
+ */
+
+/* build_word(), build_special(), build_path() - append to the chain; nothing after a first failure. */
+void build_word(struct builder *b, const char *text);
+void build_special(struct builder *b, enum word_kind kind);
+void build_path(struct builder *b, const char *option, size_t path);
+
+/* build_detach() - the first link. */
+void build_detach(struct builder *b);
+
+/* A group of the filter, and whether this plan leaves it open. */
+struct filter_group {
+    const char *name;
+    bool open;
+};
+
+/* build_seccomp() - the filter: @set, without the @groups that are open and those that --open names. */
+void build_seccomp(struct builder *b, const char *set, const struct filter_group *groups, size_t count);
+
+/* build_attest() - the last link, and the command. */
+void build_attest(struct builder *b);
+
+/* --- build_claims.c: what the shared links hold -----------------------------------------------------------
+ */
+
+#define CHECK(SURFACE, MECHANISM, ACT, CANARY, ...)                                                          \
+    (struct check)                                                                                           \
+    {                                                                                                        \
+        .surface = SURFACE_##SURFACE, .mechanism = MECHANISM_##MECHANISM, .act = ACT_##ACT,                  \
+        .canary = CANARY_##CANARY, __VA_ARGS__                                                               \
+    }
+
+/* build_hold() - a claim and the check that shows it, in one: nothing is raised without one. */
+void build_hold(struct builder *b, enum surface_state state, const char *reason, struct check check);
+
+/* build_claims_common() - privileges, what is inherited, limits, later. */
+void build_claims_common(struct builder *b);
+
+/* build_finish() - a reason for what was opened by name. Return: 0, or a negative errno with @error set when
+ * the plan could not be built. */
+int build_finish(struct builder *b, struct error *error);
+
+#endif

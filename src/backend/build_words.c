@@ -1,0 +1,98 @@
+/*
+ * build_words.c - the words of the links that stand in every chain: detach-run, seccomp-run, attest-run.
+ */
+#include "backend/build.h"
+
+#include <stdio.h>
+
+void build_word(struct builder *b, const char *text)
+{
+    if (!b->failed)
+        b->failed = plan_word(b->plan, text);
+}
+
+void build_special(struct builder *b, enum word_kind kind)
+{
+    if (!b->failed)
+        b->failed = plan_special(b->plan, kind);
+}
+
+void build_path(struct builder *b, const char *option, size_t path)
+{
+    build_word(b, option);
+    if (!b->failed)
+        b->failed = plan_path(b->plan, path);
+}
+
+void build_detach(struct builder *b)
+{
+    const struct resolved *resolved = b->resolved;
+    char text[64];
+
+    build_word(b, "detach-run");
+    build_special(b, WORD_KEEP);
+    /* An exec has nobody in front who would take the terminal back, so it stays in the caller's group: no
+     * signal leaves the scope, and where there is none proc.signal is open anyway. */
+    if (b->supervised)
+        build_word(b, "--session");
+    if (resolved->policy->limit_file_size) {
+        snprintf(text, sizeof(text), "%llu", (unsigned long long)resolved->policy->limit_file_size);
+        build_word(b, "--file-size");
+        build_word(b, text);
+    }
+    if (resolved->switch_user) {
+        snprintf(text, sizeof(text), "%u:%u", (unsigned)resolved->uid, (unsigned)resolved->gid);
+        build_word(b, "--user");
+        build_word(b, text);
+    }
+    build_word(b, "--");
+}
+
+/* The groups that --open opens, whatever the set. */
+static const struct {
+    const char *name;
+    enum surface surface;
+} opened_groups[] = {
+    {"net.other", SURFACE_NET_OTHER},     {"kernel.syscalls", SURFACE_KERNEL_SYSCALLS},
+    {"priv.userns", SURFACE_PRIV_USERNS}, {"priv.setuid", SURFACE_PRIV_SETUID},
+    {"ipc.keyring", SURFACE_IPC_KEYRING}, {"ipc.sysv", SURFACE_IPC_SYSV},
+    {"ipc.mqueue", SURFACE_IPC_MQUEUE},   {"proc.adjust", SURFACE_PROC_ADJUST},
+    {"tty.inject", SURFACE_TTY_INJECT},   {"fs.metadata", SURFACE_FS_METADATA},
+};
+
+static void without(struct builder *b, const char *group)
+{
+    build_word(b, "--without");
+    build_word(b, group);
+}
+
+void build_seccomp(struct builder *b, const char *set, const struct filter_group *groups, size_t count)
+{
+    build_word(b, "seccomp-run");
+    build_word(b, "--set");
+    build_word(b, set);
+    for (size_t i = 0; i < count; i++)
+        if (groups[i].open)
+            without(b, groups[i].name);
+    for (size_t i = 0; i < ARRAY_SIZE(opened_groups); i++)
+        if (is_open(b, opened_groups[i].surface))
+            without(b, opened_groups[i].name);
+    build_word(b, "--sentinel");
+    build_special(b, WORD_SENTINEL);
+    build_word(b, "--");
+}
+
+void build_attest(struct builder *b)
+{
+    build_word(b, "attest-run");
+    if (b->supervised) {
+        build_word(b, "--channel");
+        build_special(b, WORD_CHANNEL);
+        build_word(b, "--stderr");
+        build_special(b, WORD_STDERR);
+    }
+    build_special(b, WORD_PASS);
+    build_special(b, WORD_CHECKS);
+    build_word(b, "--");
+    build_special(b, WORD_COMMAND);
+}
