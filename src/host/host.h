@@ -5,12 +5,42 @@
 #define CONFINE_HOST_HOST_H
 
 #include "kernel/handed.h"
+#include "links/channel.h"
 #include "util/error.h"
 #include "util/util.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+/* What takes more than a few system calls is asked only where it counts. Zero: nothing may be concluded. */
+enum host_answer { HOST_NOT_ASKED = 0, HOST_YES, HOST_NO };
+
+/* Why not, in words. */
+struct host_lack {
+    const char *reason;  /* kebab-case, static */
+    const char *why;     /* one sentence, static */
+    const char *surface; /* what falls with it, static; "" */
+    char hint[512];      /* what an administrator can do */
+    int errnum;
+    bool structural; /* as in struct error */
+};
+
+/* Namespaces, as namespace-run makes them. */
+struct host_namespaces {
+    enum host_answer answer;
+    struct host_lack lack; /* of a no */
+};
+
+/* The distribution's bubblewrap. */
+struct host_bubblewrap {
+    enum host_answer answer;
+    const char *path; /* of a yes; static */
+    char version[32]; /* what it says of itself; "?" if nothing that can be read */
+    bool old;         /* below 0.12, or unknown */
+    bool set_uid;
+    struct host_lack lack; /* of a no */
+};
 
 struct host {
     int landlock_abi;   /* 0: none */
@@ -23,6 +53,8 @@ struct host {
     bool terminal;          /* 0, 1, 2 or /dev/tty is a terminal */
     bool regular;           /* 0, 1 or 2 is a regular file */
     struct handed standard; /* what 0, 1 and 2 give */
+    struct host_namespaces namespaces;
+    struct host_bubblewrap bubblewrap;
 };
 
 /* host_look() - the cheap facts a plan needs: a few system calls, no process. */
@@ -31,5 +63,32 @@ void host_look(struct host *host);
 /* host_no_landlock_reason() - `no-landlock`, `landlock-not-enabled`, `landlock-filtered`; with one sentence
  * that says why and one that says what to do. */
 const char *host_no_landlock_reason(const struct host *host, const char **ret_why, const char **ret_hint);
+
+/* host_lack_error() - a lack as the error of a backend: SANDBOX_UNAVAILABLE. @what: `the namespaces of this
+ * run`. Return: as error_set(). */
+int host_lack_error(struct error *error, const struct host_lack *lack, const char *what);
+
+/*
+ * host_cannot() - what it means that namespace-run said CANNOT: which switch of this machine it is, by
+ * looking at them, and whether it is one at all.
+ * @step: enum channel_cannot, from outside: any value
+ */
+void host_cannot(struct host_lack *lack, int step, int errnum);
+
+/*
+ * host_ask_namespaces() - make the namespaces of a run for real, in a child that ends.
+ * @uid, @gid: as whom
+ *
+ * Fills host->namespaces. At most two seconds: longer is a lack that is no structural one.
+ */
+void host_ask_namespaces(struct host *host, uid_t uid, gid_t gid);
+
+/*
+ * host_ask_bubblewrap() - is there one that nobody but root can have written? Its version is asked for, with
+ * the same limit of time, and nothing is decided by it.
+ *
+ * Fills host->bubblewrap.
+ */
+void host_ask_bubblewrap(struct host *host);
 
 #endif

@@ -62,6 +62,7 @@ int error_set(struct error *error, enum error_code code, int errnum, const char 
     snprintf(error->reason, sizeof(error->reason), "%s", reason);
     error->surface[0] = '\0';
     error->hint[0] = '\0';
+    error->structural = false;
     va_start(list, format);
     format_text(error->message, sizeof(error->message), format, list);
     va_end(list);

@@ -29,6 +29,8 @@ struct error {
     char surface[24];   /* the surface concerned, empty if none */
     char message[1024]; /* what and why; names from outside are quoted and escaped */
     char hint[512];     /* the way out, empty if there is none */
+    bool structural; /* this machine cannot, today and tomorrow: another backend may be tried. False where it
+                        may have been an accident, or somebody's doing. error_set() clears it */
 };
 
 /* error_name() - the public name of @code, `SANDBOX_UNAVAILABLE` and so on. */

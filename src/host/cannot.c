@@ -1,0 +1,246 @@
+/*
+ * cannot.c - which switch of the machine it is that refuses namespaces, and what its administrator can do.
+ *
+ * The kernel answers with an errno that a dozen switches share. So the switches are looked at: those that
+ * exist and are set explain the answer; where none is, the hint names all that answer like this.
+ *
+ * Should:  call structural only what a switch, a filter or a missing part of the kernel refuses: it refuses
+ *          tomorrow as well.
+ * Mustn't: call structural what a limit refuses that somebody else can use up (EAGAIN, ENOMEM, ENOSPC,
+ * EMFILE): a neighbour could then choose the backend of the next run.
+ */
+#include "host/host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A number in a file of /proc, -1 if there is none. */
+static long read_switch(const char *path)
+{
+    _cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char text[32], *end;
+    ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    long value;
+
+    if (size <= 0)
+        return -1;
+    text[size] = '\0';
+    value = strtol(text, &end, 10);
+    return end == text ? -1 : value;
+}
+
+/* Is this process under a system call filter? */
+static bool is_filtered(void)
+{
+    _cleanup_fd_ int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    _cleanup_free_ char *text = NULL;
+    const char *line;
+    size_t length;
+
+    if (fd < 0 || fd_read_all(fd, 65536, &text, &length) < 0)
+        return false;
+    line = strstr(text, "\nSeccomp:");
+    return line && strtol(line + strlen("\nSeccomp:"), NULL, 10) == 2;
+}
+
+/* Ubuntu's: the profile names both programs, ours and the links'. */
+static void hint_apparmor(char *hint, size_t size)
+{
+    char self[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    char *slash = NULL;
+
+    self[length > 0 ? length : 0] = '\0';
+    for (int i = 0; i < 2; i++) {
+        slash = strrchr(self, '/');
+        if (slash)
+            *slash = '\0';
+    }
+    /* A blank or a quote in it would need AppArmor's own quoting. */
+    snprintf(hint, size,
+             "as root: printf '%%s\\n' 'abi <abi/4.0>,' 'include <tunables/global>' 'profile confine "
+             "%.160s/{bin/confine,libexec/confine/*} flags=(unconfined) {' '  userns,' '}' "
+             ">/etc/apparmor.d/confine && apparmor_parser -r /etc/apparmor.d/confine",
+             slash && !strpbrk(self, " \t\n\"'\\{}*?[]") ? self : "PREFIX");
+}
+
+static bool is_max_zero(void)
+{
+    return read_switch("/proc/sys/user/max_user_namespaces") == 0;
+}
+
+static bool is_max_net_zero(void)
+{
+    return read_switch("/proc/sys/user/max_net_namespaces") == 0;
+}
+
+static bool is_clone_off(void)
+{
+    return geteuid() != 0 && read_switch("/proc/sys/kernel/unprivileged_userns_clone") == 0;
+}
+
+static bool is_apparmor(void)
+{
+    return read_switch("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == 1;
+}
+
+static bool is_missing(void)
+{
+    return access("/proc/self/ns/user", F_OK) != 0 && errno == ENOENT;
+}
+
+#define STEP(step) (1U << (step))
+#define USER       (STEP(CANNOT_USERNS) | STEP(CANNOT_MAPS))
+#define ANY        (USER | STEP(CANNOT_MOUNT) | STEP(CANNOT_NET))
+
+/* The first row that fits is taken. `errnums` 0-terminated, empty: any that is no limit. */
+static const struct cause {
+    unsigned steps;
+    int errnums[4];
+    bool (*is)(void);
+    const char *reason, *why, *hint; /* hint NULL: AppArmor's */
+} causes[] = {
+    {STEP(CANNOT_USERNS),
+     {ENOSPC},
+     is_max_zero,
+     "userns-denied",
+     "user namespaces are switched off on this machine (user.max_user_namespaces is 0)",
+     "as root: sysctl -w user.max_user_namespaces=15000, and a file with that line in /etc/sysctl.d"},
+    {STEP(CANNOT_NET),
+     {ENOSPC},
+     is_max_net_zero,
+     "netns-denied",
+     "network namespaces are switched off on this machine (user.max_net_namespaces is 0)",
+     "as root: sysctl -w user.max_net_namespaces=15000, and a file with that line in /etc/sysctl.d"},
+    {USER,
+     {EPERM},
+     is_clone_off,
+     "userns-denied",
+     "user namespaces are for root alone on this machine (kernel.unprivileged_userns_clone is 0)",
+     "as root: sysctl -w kernel.unprivileged_userns_clone=1, and a file with that line in /etc/sysctl.d"},
+    {ANY,
+     {EPERM, EACCES},
+     is_apparmor,
+     "userns-denied",
+     "AppArmor takes the capabilities in a user namespace from programs without a profile "
+     "(kernel.apparmor_restrict_unprivileged_userns is 1)",
+     NULL},
+    {USER,
+     {EINVAL, ENOSYS},
+     is_missing,
+     "no-userns",
+     "the kernel was built without user namespaces",
+     "run a kernel with CONFIG_USER_NS"},
+    {STEP(CANNOT_PROC),
+     {0},
+     NULL,
+     "proc-masked",
+     "a fresh /proc may not be mounted, as in a container that masks parts of its own",
+     "give the container an unmasked /proc: docker run --security-opt systempaths=unconfined, podman run "
+     "--security-opt unmask=ALL, in Kubernetes securityContext.procMount: Unmasked with hostUsers: false"},
+    {USER,
+     {EPERM, ENOSYS, EACCES},
+     is_filtered,
+     "userns-denied",
+     "user namespaces are refused, and confine runs under a system call filter, as containers have one",
+     "let the container's filter allow unshare, clone, setns and mount: docker run --security-opt "
+     "seccomp=unconfined (with docker's AppArmor profile also --security-opt apparmor=unconfined)"},
+    {USER,
+     {0},
+     NULL,
+     "userns-denied",
+     "user namespaces are refused to this user",
+     "look at user.max_user_namespaces, kernel.unprivileged_userns_clone, AppArmor's or SELinux's log, the "
+     "system call filter of a container, and whether this is a chroot, where there are none"},
+    {STEP(CANNOT_MOUNT),
+     {ENOSYS, EINVAL},
+     NULL,
+     "mount-denied",
+     "the kernel lacks a call that a private view is made with",
+     "run Linux 5.12 or newer, or let the container's filter allow open_tree, move_mount and mount_setattr"},
+    {STEP(CANNOT_MOUNT),
+     {0},
+     NULL,
+     "mount-denied",
+     "mounts are refused in a namespace of one's own, as inside another sandbox, or by a container's "
+     "AppArmor "
+     "profile or system call filter",
+     "let the container mount: docker run --security-opt apparmor=unconfined --security-opt "
+     "seccomp=unconfined; inside another confine only the backend landlock works"},
+    {STEP(CANNOT_NET),
+     {0},
+     NULL,
+     "netns-denied",
+     "a network namespace is refused",
+     "run a kernel with CONFIG_NET_NS, and let the container's filter allow unshare and AF_INET sockets"},
+    {STEP(CANNOT_OVERLAY),
+     {0},
+     NULL,
+     "no-overlay",
+     "an overlay is refused in a user namespace",
+     "run Linux 5.11 or newer with CONFIG_OVERLAY_FS, on a file system that an overlay can lie on"},
+};
+
+static bool is_limit(int errnum)
+{
+    static const int limits[] = {EAGAIN, ENOMEM, ENOSPC, EMFILE, ENFILE, EDQUOT,
+                                 EUSERS, EINTR,  EBUSY,  EIO,    EPIPE,  ETIMEDOUT};
+
+    for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
+        if (limits[i] == errnum)
+            return true;
+    return false;
+}
+
+static bool fits(const struct cause *cause, int step, int errnum)
+{
+    bool listed = cause->errnums[0] == 0 && !is_limit(errnum);
+
+    if (step <= CANNOT_NOTHING || step >= CANNOT_OTHER || !(cause->steps & STEP(step)))
+        return false;
+    for (size_t i = 0; i < ARRAY_SIZE(cause->errnums) && cause->errnums[i]; i++)
+        listed |= cause->errnums[i] == errnum;
+    return listed && (!cause->is || cause->is());
+}
+
+void host_cannot(struct host_lack *lack, int step, int errnum)
+{
+    *lack = (struct host_lack){.surface = "", .errnum = errnum};
+    for (size_t i = 0; i < ARRAY_SIZE(causes) && !lack->reason; i++) {
+        if (!fits(&causes[i], step, errnum))
+            continue;
+        lack->reason = causes[i].reason;
+        lack->why = causes[i].why;
+        lack->structural = true;
+        if (causes[i].hint)
+            snprintf(lack->hint, sizeof(lack->hint), "%s", causes[i].hint);
+        else
+            hint_apparmor(lack->hint, sizeof(lack->hint));
+    }
+    if (lack->reason)
+        return;
+    lack->reason = is_limit(errnum) ? "limit-reached" : "set-up-failed";
+    lack->why = is_limit(errnum) ? "the machine had no room for it at that moment"
+                                 : "a step failed that works where namespaces work at all";
+    snprintf(lack->hint, sizeof(lack->hint), "%s",
+             is_limit(errnum)
+                 ? "try again; if it stays so, look at the limits of processes, open files, memory "
+                   "and namespaces (sysctl user)"
+                 : "`confine probe` says what this machine can do");
+}
+
+int host_lack_error(struct error *error, const struct host_lack *lack, const char *what)
+{
+    error_set(error, ERROR_SANDBOX_UNAVAILABLE, lack->errnum, lack->reason,
+              "%s cannot be used here: %s%s%s%s", what, lack->why, lack->errnum ? " (" : "",
+              lack->errnum ? strerror(lack->errnum) : "", lack->errnum ? ")" : "");
+    error->structural = lack->structural;
+    if (*lack->surface)
+        error_surface(error, lack->surface);
+    return error_hint(error, "%s", lack->hint);
+}

@@ -1,0 +1,101 @@
+/*
+ * child.c - ask a child that may hang.
+ *
+ * Should:  end within its time, whatever the child waits for.
+ * Mustn't: wait for a child that does not die: one in the kernel's hands (a file server that is gone) dies
+ *          when that comes back.
+ */
+#include "host/child.h"
+
+#include "util/util.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Reads to the end of the pipe or of the time. Return: bytes, or -errno. */
+static ssize_t read_answer(int fd, char *room, size_t size, int64_t until)
+{
+    size_t have = 0;
+
+    while (have < size) {
+        struct pollfd ready = {.fd = fd, .events = POLLIN};
+        int64_t left = until - now_ms();
+        int r = poll(&ready, 1, left > 0 ? (int)left : 0);
+        ssize_t got;
+
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r <= 0)
+            return r == 0 ? -ETIMEDOUT : -errno;
+        got = read(fd, room + have, size - have);
+        if (got < 0)
+            return -errno;
+        if (got == 0)
+            break;
+        have += (size_t)got;
+    }
+    return (ssize_t)have;
+}
+
+/* It has answered or is out of time: it ends now. A killed child needs a moment, which is not waited for
+ * without bound. */
+static void end_child(pid_t pid)
+{
+    const struct timespec moment = {.tv_nsec = 200000};
+
+    kill(pid, SIGKILL);
+    for (int i = 0; i < 500; i++) {
+        pid_t gone = waitpid(pid, NULL, WNOHANG);
+
+        if (gone == pid || (gone < 0 && errno != EINTR))
+            return;
+        if (i > 10)
+            nanosleep(&moment, NULL);
+        else
+            poll(NULL, 0, 0);
+    }
+}
+
+ssize_t child_ask(void (*work)(int answer, void *data), void *data, void *room, size_t size, int ms)
+{
+    int64_t until = now_ms() + ms;
+    int ends[2];
+    ssize_t got;
+    pid_t pid;
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -errno;
+    fflush(NULL);
+    pid = fork();
+    if (pid < 0) {
+        int errnum = errno;
+
+        fd_close(ends[0]);
+        fd_close(ends[1]);
+        return -errnum;
+    }
+    if (pid == 0) {
+        fd_close(ends[0]);
+        work(ends[1], data);
+        _exit(0);
+    }
+    fd_close(ends[1]);
+    got = read_answer(ends[0], room, size, until);
+    fd_close(ends[0]);
+    end_child(pid);
+    return got;
+}
