@@ -297,7 +297,19 @@ static const char *const grant_names[] = {
     [GRANT_DEVICE] = "device", [GRANT_SOCKET] = "socket", [GRANT_SHOW] = "show",
 };
 
-static json_t *make_grants(const struct resolved *resolved)
+/* Who asked for it, as `from`. */
+static int put_source(json_t *object, const struct resolved *resolved, const struct source *source)
+{
+    struct text text = {0};
+    int result;
+
+    resolved_source(resolved, source, &text);
+    result = text.failed ? -ENOMEM : value_set_text(object, "from", text.data);
+    text_free(&text);
+    return result;
+}
+
+json_t *explain_grants(const struct resolved *resolved)
 {
     json_t *array = json_array();
 
@@ -311,7 +323,7 @@ static json_t *make_grants(const struct resolved *resolved)
         if (!object || value_set_path(object, "path", path->path) < 0 ||
             value_set_text(object, "grant", grant_names[path->grant]) < 0 ||
             json_object_set_new(object, "named", json_boolean(path->named)) != 0 ||
-            json_array_append(array, object) != 0) {
+            put_source(object, resolved, &path->source) < 0 || json_array_append(array, object) != 0) {
             json_decref(object);
             json_decref(array);
             return NULL;
@@ -332,7 +344,27 @@ static json_t *make_hidden(const struct resolved *resolved)
         if (!object || value_set_path(object, "path", hidden->path) < 0 ||
             json_object_set_new(object, "named", json_boolean(hidden->named)) != 0 ||
             json_object_set_new(object, "held", json_boolean(!hidden->held)) != 0 ||
-            value_set_text(object, "reason", hidden->held) < 0 || json_array_append(array, object) != 0) {
+            value_set_text(object, "reason", hidden->held) < 0 ||
+            put_source(object, resolved, &hidden->source) < 0 || json_array_append(array, object) != 0) {
+            json_decref(object);
+            json_decref(array);
+            return NULL;
+        }
+        json_decref(object);
+    }
+    return array;
+}
+
+static json_t *make_protected(const struct resolved *resolved)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; array && i < resolved->protected_paths.count; i++) {
+        json_t *object = json_object();
+
+        if (!object || value_set_path(object, "path", resolved->protected_paths.items[i]) < 0 ||
+            put_source(object, resolved, &resolved->protected_by[i]) < 0 ||
+            json_array_append(array, object) != 0) {
             json_decref(object);
             json_decref(array);
             return NULL;
@@ -369,9 +401,9 @@ static json_t *make_resolved(const struct resolved *resolved)
         value_set_path(object, "workspace", resolved->workspace) == 0 &&
         value_set_path(object, "cwd", resolved->cwd) == 0 &&
         json_object_set_new(object, "uid", json_integer(resolved->uid)) == 0 &&
-        json_object_set_new(object, "grants", make_grants(resolved)) == 0 &&
+        json_object_set_new(object, "grants", explain_grants(resolved)) == 0 &&
         json_object_set_new(object, "hidden", make_hidden(resolved)) == 0 &&
-        json_object_set_new(object, "protected", make_strings(&resolved->protected_paths)) == 0 &&
+        json_object_set_new(object, "protected", make_protected(resolved)) == 0 &&
         json_object_set_new(object, "skipped", make_skipped(resolved)) == 0)
         return object;
     json_decref(object);

@@ -8,6 +8,8 @@
 #include "policy/policy.h"
 #include "policy/resolve.h"
 
+#include <jansson.h>
+
 /* explain_policy() - the effective policy for a person: every value and entry with its origin, locks, files
  * in force, and the contents of the sets that it uses. Values of variables that look like secrets are left
  * out. */
@@ -20,6 +22,10 @@ void explain_policy(const struct policy *policy, struct text *text);
  * Return: 0 or -ENOMEM.
  */
 int explain_policy_json(const struct policy *policy, const struct resolved *resolved, struct text *text);
+
+/* explain_grants() - everything granted, as one JSON array: path, grant, named, from. Return: NULL without
+ * memory. */
+json_t *explain_grants(const struct resolved *resolved);
 
 /* explain_path() - what is allowed on @canonical and which rule says so: one line, two when something that
  * was asked is not held. */

@@ -4,9 +4,6 @@
  * Should:  say the same as the rules: grants reach everything below them, the widest that reaches a path
  * holds, and what is hidden is hidden only where that is held. Mustn't: look anything up: the answer is about
  * the policy, not about what is at that path now.
- *
- * A grant does not remember its entry. The entry is found again by its value; where that fails (a link on the
- * way, a set) the answer names the grant alone.
  */
 #include "policy/policy_explain.h"
 #include "policy/policy_keys.h"
@@ -18,7 +15,8 @@ struct answer {
     const struct resolved_path *read, *write,
         *special; /* the innermost grant of each kind; special: device, socket */
     const struct hidden *hidden;
-    bool protected;
+    size_t protected;                  /* index into the protected paths; SIZE_MAX: none reaches it */
+    const struct exception *exception; /* the innermost path that was taken out */
 };
 
 static bool is_within(const char *path, const char *directory)
@@ -38,7 +36,7 @@ static void keep_longer(const struct resolved_path **best, const struct resolved
 
 static struct answer find_answer(const struct resolved *resolved, const char *canonical)
 {
-    struct answer answer = {0};
+    struct answer answer = {.protected = SIZE_MAX};
 
     for (size_t i = 0; i < resolved->path_count; i++) {
         const struct resolved_path *path = &resolved->paths[i];
@@ -55,86 +53,54 @@ static struct answer find_answer(const struct resolved *resolved, const char *ca
         if (is_within(canonical, resolved->hidden[i].path) && (!answer.hidden || answer.hidden->held))
             answer.hidden = &resolved->hidden[i];
     for (size_t i = 0; i < resolved->protected_paths.count; i++)
-        answer.protected = answer.protected || is_within(canonical, resolved->protected_paths.items[i]);
+        if (is_within(canonical, resolved->protected_paths.items[i]))
+            answer.protected = i;
+    for (size_t i = 0; i < resolved->exception_count; i++)
+        if (is_within(canonical, resolved->exceptions[i].path) &&
+            (!answer.exception || strlen(resolved->exceptions[i].path) > strlen(answer.exception->path)))
+            answer.exception = &resolved->exceptions[i];
     return answer;
 }
 
-/* Does the written VALUE mean PATH, as far as its letters tell? */
-static bool means_path(const struct resolved *resolved, const char *value, const char *base, const char *path)
+/* The key that a source without an entry comes from. */
+static enum key source_key(const char *what)
 {
-    struct text text = {0};
-    bool same;
-
-    if (strncmp(value, "~/", 2) == 0)
-        text_addf(&text, "%s%s", resolved->home ? resolved->home : "", value + 1);
-    else if (value[0] == '/')
-        text_add(&text, value);
-    else
-        text_addf(&text, "%s/%s", base ? base : resolved->cwd,
-                  strncmp(value, "./", 2) == 0 ? value + 2 : value);
-    while (!text.failed && text.length > 1 && text.data[text.length - 1] == '/')
-        text.data[--text.length] = '\0';
-    same = !text.failed && strcmp(text.data, path) == 0;
-    text_free(&text);
-    return same;
+    return strstr(what, "workspace") ? KEY_WORKSPACE : strstr(what, "temp") ? KEY_TMP : KEY_READABLE;
 }
 
-/* The entry of LIST that asked for PATH, or whose set holds it; then *ret_item is the item. NULL: none was
- * found. */
-static const struct entry *find_entry(const struct resolved *resolved, enum list list, const char *path,
-                                      const struct set_item **ret_item)
+/* Which entry it is: its set and the item in it, where it comes from, why. */
+static void say_entry(const struct resolved *resolved, const struct source *source, struct text *text)
 {
-    const struct entries *entries = &resolved->policy->list[list];
+    const struct entry *entry = &resolved->policy->list[source->list].items[source->index];
 
-    *ret_item = NULL;
-    for (size_t i = entries->count; i-- > 0;) {
-        const struct entry *entry = &entries->items[i];
-        const struct set *set = set_by_name(entry->value);
-
-        if (!entry_in_force(entries, i))
-            continue;
-        if (!set && means_path(resolved, entry->value, entry->base, path))
-            return entry;
-        for (const struct set_item *item = set ? set->items : NULL; item && item->value; item++)
-            if (item->value[0] != '$' && means_path(resolved, item->value, resolved->workspace, path)) {
-                *ret_item = item;
-                return entry;
-            }
-    }
-    return NULL;
-}
-
-static void say_entry(struct text *text, const struct entry *entry, const struct set_item *item)
-{
-    if (item)
-        text_addf(text, ", %s (%s)", entry->value, item->why);
-    text_addf(text, ", from %s", WHERE(&entry->origin));
+    if (source->item)
+        text_addf(text, "%s (%s: %s), ", entry->value, source->item->value, source->item->why);
+    text_addf(text, "from %s", WHERE(&entry->origin));
     if (entry->why)
         text_addf(text, " (%s)", QUOTE(entry->why));
+}
+
+void resolved_source(const struct resolved *resolved, const struct source *source, struct text *text)
+{
+    if (source->listed) {
+        say_entry(resolved, source, text);
+        return;
+    }
+    if (!source->what) {
+        text_add(text, "of confine itself");
+        return;
+    }
+    text_add(text, source->what);
+    if (source->item)
+        text_addf(text, " (%s: %s)", source->item->value, source->item->why);
+    text_addf(text, ", from %s", WHERE(&resolved->policy->origin[source_key(source->what)]));
 }
 
 /* Why GRANT is there. */
 static void say_grant(const struct resolved *resolved, const struct resolved_path *grant, struct text *text)
 {
-    static const enum list lists[] = {[GRANT_READ] = LIST_READ,
-                                      [GRANT_WRITE] = LIST_WRITE,
-                                      [GRANT_DEVICE] = LIST_DEVICES,
-                                      [GRANT_SOCKET] = LIST_SOCKETS};
-    const struct policy *policy = resolved->policy;
-    const struct set_item *item;
-    const struct entry *entry = find_entry(resolved, lists[grant->grant], grant->path, &item);
-
-    if (resolved->workspace && strcmp(grant->path, resolved->workspace) == 0) {
-        text_addf(text, "workspace %s, from %s", QUOTE(grant->path), WHERE(&policy->origin[KEY_WORKSPACE]));
-        return;
-    }
-    text_addf(text, "grant of %s", QUOTE(grant->path));
-    if (entry)
-        say_entry(text, entry, item);
-    else if (grant->grant == GRANT_READ && !policy->readable_listed)
-        text_addf(text, ", readable all, from %s", WHERE(&policy->origin[KEY_READABLE]));
-    else if (!grant->named)
-        text_add(text, ", of confine itself");
+    text_addf(text, "grant of %s, ", QUOTE(grant->path));
+    resolved_source(resolved, &grant->source, text);
 }
 
 static void say_allowed(const struct resolved *resolved, const struct answer *answer, struct text *text)
@@ -157,14 +123,17 @@ static void say_allowed(const struct resolved *resolved, const struct answer *an
 
 static void say_hidden(const struct resolved *resolved, const struct hidden *hidden, struct text *text)
 {
-    const struct set_item *item;
-    const struct entry *entry = find_entry(resolved, LIST_HIDE, hidden->path, &item);
+    text_addf(text, "%s, ", QUOTE(hidden->path));
+    resolved_source(resolved, &hidden->source, text);
+}
 
-    text_add(text, QUOTE(hidden->path));
-    if (entry)
-        say_entry(text, entry, item);
-    else
-        text_add(text, hidden->named ? ", named" : ", by a set");
+/* What was taken out of the hidden or the protected paths here. */
+static void say_exception(const struct resolved *resolved, const struct exception *exception,
+                          struct text *text)
+{
+    text_addf(text, "; %s as %s, ", exception->source.list == LIST_UNPROTECT ? "unprotected" : "shown",
+              QUOTE(exception->path));
+    resolved_source(resolved, &exception->source, text);
 }
 
 static void say_answer(const struct resolved *resolved, const struct answer *answer, struct text *text)
@@ -186,8 +155,13 @@ static void say_answer(const struct resolved *resolved, const struct answer *ans
         text_addf(text, "; NOT hidden (%s) although asked for as ", answer->hidden->held);
         say_hidden(resolved, answer->hidden, text);
     }
-    if (answer->protected && answer->write)
-        text_add(text, "; protected where the backend can, the report says whether it did");
+    if (answer->protected != SIZE_MAX && answer->write) {
+        text_addf(text, "; protected where the backend can (the report says whether it did) as %s, ",
+                  QUOTE(resolved->protected_paths.items[answer->protected]));
+        resolved_source(resolved, &resolved->protected_by[answer->protected], text);
+    }
+    if (answer->exception && (!answer->hidden || answer->exception->source.list == LIST_UNPROTECT))
+        say_exception(resolved, answer->exception, text);
 }
 
 void explain_path(const struct resolved *resolved, const char *canonical, struct text *text)
@@ -210,15 +184,18 @@ static json_t *make_path(const struct resolved *resolved, const char *canonical)
     int failed;
 
     say_answer(resolved, &answer, &rule);
-    failed = rule.failed || !object || value_set_path(object, "path", canonical) < 0 ||
-             json_object_set_new(object, "read",
-                                 json_boolean(everything || (!hidden && (answer.read || device)))) != 0 ||
-             json_object_set_new(object, "write",
-                                 json_boolean(everything || (!hidden && (answer.write || device)))) != 0 ||
-             json_object_set_new(object, "connect",
-                                 json_boolean(everything || (answer.special && !device))) != 0 ||
-             json_object_set_new(object, "hidden", json_boolean(hidden)) != 0 ||
-             value_set_text(object, "rule", rule.data) < 0;
+    failed =
+        rule.failed || !object || value_set_path(object, "path", canonical) < 0 ||
+        json_object_set_new(object, "read",
+                            json_boolean(everything || (!hidden && (answer.read || device)))) != 0 ||
+        json_object_set_new(object, "write",
+                            json_boolean(everything || (!hidden && (answer.write || device)))) != 0 ||
+        json_object_set_new(object, "connect", json_boolean(everything || (answer.special && !device))) !=
+            0 ||
+        json_object_set_new(object, "hidden", json_boolean(hidden)) != 0 ||
+        json_object_set_new(object, "protected",
+                            json_boolean(!everything && answer.write && answer.protected != SIZE_MAX)) != 0 ||
+        value_set_text(object, "rule", rule.data) < 0;
     text_free(&rule);
     if (!failed)
         return object;

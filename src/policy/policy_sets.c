@@ -189,6 +189,7 @@ static const struct set_item credentials[] = {
 #define LOGIN  "started at login"
 
 static const struct set_item runs_later[] = {
+    {"./.git", "where it is a file: names the repository", false},
     {"./.git/hooks", HOOK, false},
     {"./.git/info/attributes", "names filters that git runs", false},
     {"./.gitmodules", "names where git fetches from, and how", false},

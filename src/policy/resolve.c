@@ -55,6 +55,8 @@ static int resolve_confined(struct resolving *resolving)
     if (r == 0)
         r = merge_grants(resolving);
     if (r == 0)
+        r = git_alternates(resolving);
+    if (r == 0)
         r = resolve_cwd(resolving);
     if (r == 0)
         r = resolving_check_links(resolving); /* the start directory */
@@ -64,6 +66,8 @@ static int resolve_confined(struct resolving *resolving)
         r = resolve_devices(resolving);
     if (r == 0)
         r = resolve_edges(resolving);
+    if (r == 0)
+        r = resolve_protected(resolving);
     return r;
 }
 
@@ -201,6 +205,10 @@ void resolved_free(struct resolved *resolved)
     strings_free(&resolved->env_unset);
     strings_free(&resolved->env_secrets);
     strings_free(&resolved->protected_paths);
+    free(resolved->protected_by);
+    for (size_t i = 0; i < resolved->exception_count; i++)
+        free(resolved->exceptions[i].path);
+    free(resolved->exceptions);
     strings_free(&resolved->ephemeral);
     strings_free(&resolved->warnings);
     free(resolved->pass_fds);

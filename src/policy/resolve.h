@@ -27,6 +27,15 @@ enum grant {
     GRANT_SHOW,   /* stays readable although what it lies in is hidden */
 };
 
+/* Who asked for something. Entries are named by their place: lists only ever grow, so it stays right. */
+struct source {
+    bool listed; /* by the entry list[index] of the policy */
+    enum list list;
+    size_t index;
+    const struct set_item *item; /* of the set that the entry names; NULL: the entry itself */
+    const char *what;            /* static: what it is, where no entry asks for it alone; else NULL */
+};
+
 /* An opened object. `fd` is O_PATH|O_CLOEXEC and owned by the resolved policy. */
 struct resolved_path {
     int fd;
@@ -37,6 +46,7 @@ struct resolved_path {
     enum grant grant;
     bool named;   /* somebody asked for it by name */
     bool implied; /* @system, devices, temp: ours */
+    struct source source;
 };
 
 /* One directory of which every entry but `except` stays readable: what hide-run needs. */
@@ -58,6 +68,7 @@ struct hidden {
     bool readable;    /* the caller could read it: a control exists */
     const char *held; /* NULL: held, by a level or because nothing above it is readable; else why not:
                        * `inside-writable`, `contains-grant`, `too-many-siblings`, `not-listable` */
+    struct source source;
 };
 
 /* An existing object outside every writable grant, next to an edge of one: rename(x, x) is tried on it. */
@@ -66,6 +77,12 @@ struct edge {
     char *parent;  /* canonical, for messages */
     char *name;    /* NULL: no entry found, O_TMPFILE is tried in the directory instead */
     bool named;    /* edge of a root that the user named */
+};
+
+/* A path that was taken out of the hidden or the protected ones: for people. */
+struct exception {
+    char *path; /* canonical */
+    struct source source;
 };
 
 struct skipped {
@@ -113,6 +130,9 @@ struct resolved {
     bool devices_elsewhere; /* device nodes can be read outside of /dev */
 
     struct strings protected_paths; /* canonical, what --protect asks; the backend says whether it can */
+    struct source *protected_by;    /* as many, in their order */
+    struct exception *exceptions;
+    size_t exception_count;
     struct skipped *skipped;
     size_t skipped_count;
     struct strings ephemeral;
@@ -143,6 +163,10 @@ int resolve_workspace(const struct policy *policy, char *const *env, char **ret_
 /* resolved_skip() - note that something optional was left out: who asked (`--protect`), for what, and why it
  * was not done. Return: 0 or -ENOMEM. */
 int resolved_skip(struct resolved *resolved, const char *by, const char *value, const char *why);
+
+/* resolved_source() - for people, who asked: `from --write`, `the workspace, from --workspace`.
+ * @source: of a grant, a hidden or a protected path of @resolved */
+void resolved_source(const struct resolved *resolved, const struct source *source, struct text *text);
 
 /* resolved_under_writable() - is @path (canonical) equal to or below a writable grant? */
 bool resolved_under_writable(const struct resolved *resolved, const char *path);

@@ -1,5 +1,5 @@
 /*
- * resolve_edges.c - where the writing boundary is tried, and what --protect names.
+ * resolve_edges.c - where the writing boundary is tried.
  *
  * An edge is an existing name just outside a writable grant. rename(x, x) of it
  * changes nothing, succeeds where there is no boundary and is refused by one.
@@ -118,96 +118,6 @@ static int add_home_edges(struct resolving *resolving)
     return r < 0 ? r : add_edge_above(resolving, opened.path, false);
 }
 
-/* --- what --protect names ------------------------------------------------------------------------------ */
-
-static bool is_unprotected(const struct strings *unprotected, const char *path)
-{
-    for (size_t i = 0; i < unprotected->count; i++)
-        if (path_contains(unprotected->items[i], path))
-            return true;
-    return false;
-}
-
-/* Is something below a home writable that somebody asked for? Else the `~` items of a set need no look. */
-static bool writes_below_home(const struct resolving *resolving)
-{
-    const struct resolved *resolved = resolving->resolved;
-    const char *homes[] = {resolved->home, resolving->env_home, resolving->command_home};
-
-    for (size_t i = 0; i < resolved->path_count; i++)
-        for (size_t j = 0; j < ARRAY_SIZE(homes); j++)
-            if (resolved->paths[i].grant == GRANT_WRITE && !resolved->paths[i].implied && homes[j] &&
-                path_contains(homes[j], resolved->paths[i].path))
-                return true;
-    return false;
-}
-
-/* A cheap look before a name is made and opened: sets name far more than there is. */
-static bool may_be_there(const struct resolving *resolving, const char *item, bool below_home)
-{
-    int workspace = resolving->resolved->workspace_fd;
-
-    if (item[0] == '~')
-        return below_home;
-    return strncmp(item, "./", 2) != 0 || (workspace >= 0 && faccessat(workspace, item + 2, F_OK, 0) == 0);
-}
-
-/* The existing objects that one list names, by canonical name; of sets only what lies in a writable grant.
- * What merely is the default is looked up only for who explains the policy: no backend here can hold it. */
-static int collect(struct resolving *resolving, enum list list, struct strings *paths)
-{
-    const struct entries *entries = &resolving->policy->list[list];
-    bool below_home = writes_below_home(resolving);
-    int r = 0;
-
-    for (size_t i = 0; i < entries->count && r >= 0; i++) {
-        const struct entry *entry = &entries->items[i];
-        struct asked asked = asked_entry(entry, list);
-        const struct set *set = entry->value[0] == '@' ? set_by_name(entry->value) : NULL;
-        struct strings names = {0};
-        _cleanup_opened_ struct opened opened = {.fd = -1};
-
-        if (!entry_in_force(entries, i) || (!resolving->policy->explain && !origin_named(entry->origin)))
-            continue;
-        for (const struct set_item *item = set ? set->items : NULL; item && item->value && r == 0; item++)
-            if (may_be_there(resolving, item->value, below_home))
-                r = resolving_expand(resolving, item->value, &names);
-        for (size_t j = 0; j < names.count && r == 0; j++) {
-            _cleanup_opened_ struct opened one = {.fd = -1};
-
-            if (resolved_under_writable(resolving->resolved, names.items[j]) &&
-                path_open(names.items[j], &one) == 0 && strings_add(paths, one.path) < 0)
-                r = error_no_memory(resolving->error);
-        }
-        strings_free(&names);
-        if (set || r < 0)
-            continue;
-        asked.optional |= list == LIST_UNPROTECT;
-        r = resolving_open(resolving, &asked, entry->base, &opened);
-        if (r == 0 && strings_add(paths, opened.path) < 0)
-            r = error_no_memory(resolving->error);
-        r = r > 0 ? 0 : r;
-    }
-    return r;
-}
-
-static int resolve_protected(struct resolving *resolving)
-{
-    struct strings *protected = &resolving->resolved->protected_paths, unprotected = {0}, asked = {0};
-    int r = collect(resolving, LIST_PROTECT, &asked);
-
-    if (r == 0 && asked.count > 0)
-        r = collect(resolving, LIST_UNPROTECT, &unprotected);
-    for (size_t i = 0; i < asked.count && r == 0; i++)
-        if (!is_unprotected(&unprotected, asked.items[i]) && !strings_have(protected, asked.items[i]) &&
-            resolved_under_writable(resolving->resolved, asked.items[i]) &&
-            strings_add(protected, asked.items[i]) < 0)
-            r = error_no_memory(resolving->error);
-    strings_free(&asked);
-    strings_free(&unprotected);
-    return r;
-}
-
 int resolve_edges(struct resolving *resolving)
 {
     struct resolved *resolved = resolving->resolved;
@@ -223,5 +133,5 @@ int resolve_edges(struct resolving *resolving)
         r = add_home_edges(resolving);
     if (r == 0)
         r = add_edge(resolving, "/etc", "passwd", false);
-    return r == 0 ? resolve_protected(resolving) : r;
+    return r;
 }

@@ -134,7 +134,11 @@ int resolve_workspace_grant(struct resolving *resolving)
                          "the workspace: %s", strerror(errno));
     if (resolved->mode == MODE_DANGER_FULL_ACCESS)
         return 0;
-    return resolving_add(resolving, &workspace, writes ? GRANT_WRITE : GRANT_READ, asked.named, false, NULL);
+    r = resolving_add(resolving, &workspace, writes ? GRANT_WRITE : GRANT_READ, asked.named, false, NULL);
+    if (r < 0)
+        return r;
+    resolved->paths[resolved->path_count - 1].source.what = "the workspace";
+    return resolve_git(resolving, asked.named);
 }
 
 /* --- lists of paths ------------------------------------------------------------------------------------ */
@@ -166,7 +170,7 @@ static const struct list_rule list_rules[] = {
 };
 
 static int grant_path(struct resolving *resolving, const struct list_rule *rule, const struct asked *asked,
-                      const char *base, bool implied)
+                      const char *base, bool implied, struct source source)
 {
     _cleanup_opened_ struct opened opened = {.fd = -1};
     struct asked granting = *asked;
@@ -184,40 +188,47 @@ static int grant_path(struct resolving *resolving, const struct list_rule *rule,
         r = error_no_memory(resolving->error);
     if (r == 0)
         r = resolving_add(resolving, &opened, rule->grant, asked->named, implied, NULL);
+    if (r == 0)
+        resolving->resolved->paths[resolving->resolved->path_count - 1].source = source;
     return r;
 }
 
 /* Every item of a set that exists. Return: how many, or a negative errno with the error set. */
 static int grant_set(struct resolving *resolving, const struct list_rule *rule, const struct asked *asked,
-                     const struct set *set)
+                     const struct set *set, struct source source)
 {
-    struct strings names = {0};
     int r = 0, found = 0;
 
-    for (const struct set_item *item = set->items; item->value && r == 0; item++)
-        r = resolving_expand(resolving, item->value, &names);
-    for (size_t i = 0; i < names.count && r >= 0; i++) {
-        _cleanup_opened_ struct opened probe = {.fd = -1};
-        struct asked one = *asked;
+    for (const struct set_item *item = set->items; item->value && r >= 0; item++) {
+        struct strings names = {0};
 
-        if (path_open(names.items[i], &probe) < 0)
-            continue; /* what a set names need not be there */
-        one.value = names.items[i];
-        r = grant_path(resolving, rule, &one, NULL, !asked->named);
-        found += r == 0;
+        source.item = item;
+        r = resolving_expand(resolving, item->value, &names);
+        for (size_t i = 0; i < names.count && r >= 0; i++) {
+            _cleanup_opened_ struct opened probe = {.fd = -1};
+            struct asked one = *asked;
+
+            if (path_open(names.items[i], &probe) < 0)
+                continue; /* what a set names need not be there */
+            one.value = names.items[i];
+            r = grant_path(resolving, rule, &one, NULL, !asked->named, source);
+            found += r == 0;
+        }
+        strings_free(&names);
     }
-    strings_free(&names);
     return r < 0 ? r : found;
 }
 
 static int grant_entry(struct resolving *resolving, const struct list_rule *rule, const struct entry *entry)
 {
     struct asked asked = asked_entry(entry, rule->list);
+    struct source source =
+        source_of(rule->list, (size_t)(entry - resolving->policy->list[rule->list].items), NULL);
     const struct set *set;
     int r;
 
     if (entry->value[0] != '@')
-        return grant_path(resolving, rule, &asked, entry->base, false);
+        return grant_path(resolving, rule, &asked, entry->base, false, source);
     set = set_by_name(entry->value);
     if (!set) {
         error_set(resolving->error, ERROR_POLICY_INVALID, 0, "unknown-set", "%s %s: there is no such set",
@@ -225,7 +236,7 @@ static int grant_entry(struct resolving *resolving, const struct list_rule *rule
         return error_hint(resolving->error, "`confine policy` prints the sets; a file of that name is ./%s",
                           QUOTE(entry->value));
     }
-    r = grant_set(resolving, rule, &asked, set);
+    r = grant_set(resolving, rule, &asked, set, source);
     if (r != 0 || rule->grant == GRANT_READ)
         return r < 0 ? r : 0;
     if (asked.optional)
@@ -267,17 +278,18 @@ static int grant_implied(struct resolving *resolving)
     static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
                                           "/dev/random", "/dev/urandom", "/dev/tty"};
     static const struct list_rule read = {LIST_READ, GRANT_READ, NULL};
+    static const struct source everything = {.what = "readable all"}, system = {.what = "@system"};
     struct asked asked = {.by = "built-in read", .value = "@system"};
     const struct set *set = set_by_name("@system");
     int r = 0;
 
     if (!resolving->policy->readable_listed) {
         asked.value = "/";
-        r = grant_path(resolving, &read, &asked, NULL, true);
+        r = grant_path(resolving, &read, &asked, NULL, true, everything);
     } else if (!set) {
         return error_set(resolving->error, ERROR_INTERNAL, 0, "no-system-set", "the set @system is missing");
     } else {
-        r = grant_set(resolving, &read, &asked, set);
+        r = grant_set(resolving, &read, &asked, set, system);
     }
     for (size_t i = 0; i < ARRAY_SIZE(devices) && r >= 0; i++) {
         _cleanup_opened_ struct opened probe = {.fd = -1};
@@ -315,6 +327,8 @@ static int grant_tmp(struct resolving *resolving)
     }
     if (r == 0)
         r = resolving_add(resolving, &opened, rule.grant, asked.named, false, NULL);
+    if (r == 0)
+        resolving->resolved->paths[resolving->resolved->path_count - 1].source.what = "the temp directory";
     return r;
 }
 

@@ -143,12 +143,14 @@ static int is_readable(struct hiding *hiding, const struct opened *opened, bool 
     return each_above(hiding, opened->path, note_reach, ret);
 }
 
-static bool is_shown(const struct hiding *hiding, const char *path)
+/* A set yields to every path to show that contains what it names. Between paths that are written down the
+ * deepest wins, whatever the order; at the same path it is shown. */
+static bool is_shown(const struct hiding *hiding, const char *path, const struct set_item *item)
 {
-    for (size_t i = 0; i < hiding->shown.count; i++)
+    for (size_t i = 0; i < hiding->shown.count && item; i++)
         if (path_contains(hiding->shown.items[i], path))
             return true;
-    return strings_have(&hiding->resolving->read_named, path);
+    return strings_have(&hiding->shown, path) || strings_have(&hiding->resolving->read_named, path);
 }
 
 /* Looking for a file in a hidden directory, so that the directory can be tried at all. */
@@ -191,13 +193,15 @@ static int find_sample(struct hidden *hidden)
     return r == -ENOMEM ? r : 0;
 }
 
-static int add_hidden(struct hiding *hiding, const struct opened *opened, const struct asked *asked)
+static int add_hidden(struct hiding *hiding, const struct opened *opened, const struct asked *asked,
+                      struct source source)
 {
     struct resolved *resolved = hiding->resolving->resolved;
     struct hidden hidden = {.parent_fd = -1,
                             .type = opened->st.st_mode & S_IFMT,
                             .named = asked->named && !asked->optional,
-                            .optional = asked->optional};
+                            .optional = asked->optional,
+                            .source = source};
     _cleanup_free_ char *parent = NULL;
     const char *name;
     int r = path_parent(opened->path, &parent, &name);
@@ -226,23 +230,25 @@ static int add_hidden(struct hiding *hiding, const struct opened *opened, const 
 }
 
 static int hide_object(struct hiding *hiding, const struct asked *asked, const struct opened *opened,
-                       bool from_set)
+                       struct source source)
 {
     struct resolved *resolved = hiding->resolving->resolved;
     bool readable;
     int r;
 
-    if (is_shown(hiding, opened->path))
+    if (is_shown(hiding, opened->path, source.item))
         return 0;
     for (size_t i = 0; i < resolved->hidden_count; i++)
         if (strcmp(resolved->hidden[i].path, opened->path) == 0) {
+            if (!resolved->hidden[i].named)
+                resolved->hidden[i].source = source;
             resolved->hidden[i].named |= asked->named && !asked->optional;
             return 0;
         }
     r = is_readable(hiding, opened, &readable);
-    if (r < 0 || (!readable && (from_set || !asked->named)))
+    if (r < 0 || (!readable && (source.item || !asked->named)))
         return r;
-    return add_hidden(hiding, opened, asked);
+    return add_hidden(hiding, opened, asked, source);
 }
 
 static int compare_names(const void *left, const void *right)
@@ -304,43 +310,60 @@ static int expand_listed(struct hiding *hiding, const char *item, struct strings
     return 0;
 }
 
-static int hide_set(struct hiding *hiding, const struct asked *asked, const struct set *set)
+/* Every name of one item of a set. */
+static int hide_names(struct hiding *hiding, const struct asked *asked, const struct strings *names,
+                      struct source source)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < names->count && r == 0; i++) {
+        _cleanup_opened_ struct opened opened = {.fd = -1};
+
+        r = path_open(names->items[i], &opened);
+        if (r == -ENOMEM)
+            r = error_no_memory(hiding->resolving->error);
+        else if (r < 0)
+            r = 0; /* not there, or out of the caller's reach */
+        else
+            r = hide_object(hiding, asked, &opened, source);
+    }
+    return r;
+}
+
+static int hide_set(struct hiding *hiding, const struct asked *asked, const struct set *set,
+                    struct source source)
 {
     struct resolving *resolving = hiding->resolving;
-    struct strings names = {0};
     int r = hiding->home_count > 0 ? 0 : list_homes(hiding);
 
-    for (const struct set_item *item = set->items; item->value && r == 0; item++)
+    for (const struct set_item *item = set->items; item->value && r == 0; item++) {
+        struct strings names = {0};
+
+        source.item = item;
         if (strncmp(item->value, "~/", 2) == 0)
             r = expand_listed(hiding, item->value, &names);
         else if (!item->root_only || resolving->resolved->uid == 0)
             r = resolving_expand(resolving, item->value, &names);
-    for (size_t i = 0; i < names.count && r == 0; i++) {
-        _cleanup_opened_ struct opened opened = {.fd = -1};
-
-        r = path_open(names.items[i], &opened);
-        if (r == -ENOMEM)
-            r = error_no_memory(resolving->error);
-        else if (r < 0)
-            r = 0; /* not there, or out of the caller's reach */
-        else
-            r = hide_object(hiding, asked, &opened, true);
+        if (r == 0)
+            r = hide_names(hiding, asked, &names, source);
+        strings_free(&names);
     }
-    strings_free(&names);
     return r;
 }
 
-static int hide_entry(struct hiding *hiding, const struct entry *entry)
+static int hide_entry(struct hiding *hiding, size_t index)
 {
+    const struct entry *entry = &hiding->resolving->policy->list[LIST_HIDE].items[index];
+    struct source source = source_of(LIST_HIDE, index, NULL);
     struct asked asked = asked_entry(entry, LIST_HIDE);
     _cleanup_opened_ struct opened opened = {.fd = -1};
     const struct set *set = entry->value[0] == '@' ? set_by_name(entry->value) : NULL;
     int r;
 
     if (set)
-        return hide_set(hiding, &asked, set);
+        return hide_set(hiding, &asked, set, source);
     r = resolving_open(hiding->resolving, &asked, entry->base, &opened);
-    return r == 0 ? hide_object(hiding, &asked, &opened, false) : r < 0 ? r : 0;
+    return r == 0 ? hide_object(hiding, &asked, &opened, source) : r < 0 ? r : 0;
 }
 
 static int find_shown(struct hiding *hiding)
@@ -375,6 +398,8 @@ static int find_shown(struct hiding *hiding)
             r = strings_add(&hiding->shown, opened.path) < 0
                     ? error_no_memory(resolving->error)
                     : resolving_note_links(resolving, &asked, &opened);
+            if (r == 0)
+                r = resolving_except(resolving, opened.path, source_of(LIST_SHOW, i, NULL));
         }
         strings_free(&names);
     }
@@ -512,7 +537,7 @@ int resolve_hidden(struct resolving *resolving)
 
     for (size_t i = 0; i < entries->count && r == 0; i++)
         if (entry_in_force(entries, i))
-            r = hide_entry(&hiding, &entries->items[i]);
+            r = hide_entry(&hiding, i);
     if (r == 0)
         r = resolving_check_links(resolving);
     if (r == 0)

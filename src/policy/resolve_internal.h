@@ -53,6 +53,9 @@ struct resolving {
     char *program;             /* canonical name of the running confine; NULL: not known */
     char *links_dir;           /* where its links are; NULL: not known */
     struct strings read_named; /* canonical paths of named --read entries: shown although hidden */
+    char *git_common;          /* canonical common directory of a repository that is the workspace's own and
+                                  stands outside of it; NULL: none */
+    bool git_file;             /* the workspace's `.git` is no directory */
 
     struct led *led;
     size_t led_count;
@@ -102,9 +105,6 @@ int resolving_open(struct resolving *resolving, const struct asked *asked, const
 int resolving_add(struct resolving *resolving, struct opened *opened, enum grant grant, bool named,
                   bool implied, size_t *ret_index);
 
-/* resolving_skip() - note that something optional was left out. Return: 0 or -ENOMEM with the error set. */
-int resolving_skip(struct resolving *resolving, const struct asked *asked, const char *why);
-
 /* resolving_note_links() - keep the links of @opened for resolving_check_links(). Return: 0 or -ENOMEM with
  * the error set. */
 int resolving_note_links(struct resolving *resolving, const struct asked *asked, const struct opened *opened);
@@ -113,9 +113,24 @@ int resolving_note_links(struct resolving *resolving, const struct asked *asked,
  * through one that an earlier command may have made. */
 int resolving_check_links(struct resolving *resolving);
 
+/* --- resolve_asked.c --- */
+
 /* asked_entry(), asked_key() - who asks. */
 struct asked asked_entry(const struct entry *entry, enum list list);
 struct asked asked_key(const struct policy *policy, enum key key, const char *value);
+
+/* source_of() - the entry @index of @list, and the item of its set or NULL. */
+static inline struct source source_of(enum list list, size_t index, const struct set_item *item)
+{
+    return (struct source){.listed = true, .list = list, .index = index, .item = item};
+}
+
+/* resolving_skip() - note that something optional was left out. Return: 0 or -ENOMEM with the error set. */
+int resolving_skip(struct resolving *resolving, const struct asked *asked, const char *why);
+
+/* resolving_except() - note that @path was taken out of the hidden or protected ones. Return: 0 or -ENOMEM
+ * with the error set. */
+int resolving_except(struct resolving *resolving, const char *path, struct source source);
 
 /* --- resolve_names.c --- */
 
@@ -132,6 +147,23 @@ int resolving_start(struct resolving *resolving);
 void resolving_end(struct resolving *resolving);
 const char *env_value(char *const *env, const char *name);
 int resolve_user(struct resolving *resolving, const struct opened *workspace);
+
+/* --- resolve_git.c --- */
+/* resolve_git() - grant the repository of a workspace whose `.git` is no directory, if it names the workspace
+ * back. @named: the workspace is. Return: 0 (also when nothing is granted) or a negative errno with the error
+ * set. */
+int resolve_git(struct resolving *resolving, bool named);
+
+/* git_hooks() - where `core.hooksPath` of the workspace's repository leads, not looked at; NULL: it names
+ * none. Return: 0 or -ENOMEM with the error set. */
+int git_hooks(struct resolving *resolving, char **ret);
+
+/* git_alternates() - warn of borrowed objects that cannot be read. Return: 0 or -ENOMEM with the error set.
+ */
+int git_alternates(struct resolving *resolving);
+
+/* --- resolve_protect.c --- */
+int resolve_protected(struct resolving *resolving);
 
 /* --- resolve_grants.c --- */
 int open_workspace(struct resolving *resolving, struct opened *workspace);
@@ -150,6 +182,7 @@ int refuse_device(struct resolving *resolving, const struct asked *asked, const 
 int resolve_env(struct resolving *resolving);
 
 /* --- resolve_caches.c --- */
+
 int resolve_caches(struct resolving *resolving);
 
 /* --- resolve_hide.c --- */

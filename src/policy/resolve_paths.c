@@ -375,37 +375,17 @@ int resolving_expand(struct resolving *resolving, const char *item, struct strin
         return expand_home(resolving, item + 1, names);
     if (item[0] == '$')
         return expand_variable(resolving, item, names);
-    if (strncmp(item, "./", 2) == 0) { /* below the workspace */
-        const char *workspace = resolving->resolved->workspace;
+    if (strncmp(item, "./", 2) == 0) { /* below the workspace, or what its `.git` stands for */
+        bool git = resolving->git_common && strncmp(item, "./.git/", 7) == 0;
+        const char *top = git ? resolving->git_common : resolving->resolved->workspace;
 
-        return workspace && strings_add_joined(names, workspace, strlen(workspace), item + 1) < 0
+        if (strcmp(item, "./.git") == 0 && !resolving->git_file)
+            return 0; /* a directory is what git works in */
+        return top && strings_add_joined(names, top, strlen(top), item + (git ? 6 : 1)) < 0
                    ? error_no_memory(resolving->error)
                    : 0;
     }
     return strings_add(names, item) < 0 ? error_no_memory(resolving->error) : 0;
-}
-
-int resolved_skip(struct resolved *resolved, const char *by, const char *value, const char *why)
-{
-    struct skipped skipped = {.why = strdup(why)};
-
-    if (asprintf(&skipped.what, "%s %s", by, value) < 0)
-        skipped.what = NULL;
-    if (!skipped.what || !skipped.why ||
-        !array_more(&resolved->skipped, resolved->skipped_count, sizeof(skipped))) {
-        free(skipped.what);
-        free(skipped.why);
-        return -ENOMEM;
-    }
-    resolved->skipped[resolved->skipped_count++] = skipped;
-    return 0;
-}
-
-int resolving_skip(struct resolving *resolving, const struct asked *asked, const char *why)
-{
-    return resolved_skip(resolving->resolved, asked->by, asked->value, why) < 0
-               ? error_no_memory(resolving->error)
-               : 0;
 }
 
 struct path_failure {
@@ -560,35 +540,4 @@ int resolving_check_links(struct resolving *resolving)
             return fail_planted(resolving, &resolving->led[i]);
     }
     return 0;
-}
-
-struct asked asked_entry(const struct entry *entry, enum list list)
-{
-    struct asked asked = {
-        .value = entry->value, .optional = entry->optional, .named = origin_named(entry->origin)};
-    const struct origin *origin = &entry->origin;
-
-    if (origin->option)
-        snprintf(asked.by, sizeof(asked.by), "%s", origin->option);
-    else if (origin->file && origin->line > 0)
-        snprintf(asked.by, sizeof(asked.by), "%s:%d: %s", QUOTE(origin->file), origin->line, list_name(list));
-    else if (origin->file)
-        snprintf(asked.by, sizeof(asked.by), "%s: %s", QUOTE(origin->file), list_name(list));
-    else
-        snprintf(asked.by, sizeof(asked.by), "built-in %s", list_name(list));
-    return asked;
-}
-
-struct asked asked_key(const struct policy *policy, enum key key, const char *value)
-{
-    struct asked asked = {.value = value, .single = true, .named = origin_named(policy->origin[key])};
-    const struct origin *origin = &policy->origin[key];
-
-    if (origin->option)
-        snprintf(asked.by, sizeof(asked.by), "%s", origin->option);
-    else if (origin->file)
-        snprintf(asked.by, sizeof(asked.by), "%s:%d: %s", QUOTE(origin->file), origin->line, key_name(key));
-    else
-        snprintf(asked.by, sizeof(asked.by), "%s", key_name(key));
-    return asked;
 }

@@ -131,17 +131,34 @@ TEST(json_says_everything)
     policy_free(&policy);
 }
 
+static const struct set_item netrc = {"~/.netrc", "passwords of ftp, curl and git", false};
 static struct resolved_path grants[] = {
-    {.path = (char[]){"/"}, .grant = GRANT_READ, .implied = true},
-    {.path = (char[]){"/h/app"}, .grant = GRANT_WRITE, .named = true},
-    {.path = (char[]){"/data"}, .grant = GRANT_WRITE, .named = true},
+    {.path = (char[]){"/"}, .grant = GRANT_READ, .implied = true, .source = {.what = "readable all"}},
+    {.path = (char[]){"/h/app"}, .grant = GRANT_WRITE, .named = true, .source = {.what = "the workspace"}},
+    {.path = (char[]){"/data"},
+     .grant = GRANT_WRITE,
+     .named = true,
+     .source = {true, LIST_WRITE, 0, NULL, NULL}},
     {.path = (char[]){"/dev/null"}, .grant = GRANT_DEVICE, .implied = true},
-    {.path = (char[]){"/run/a.sock"}, .grant = GRANT_SOCKET, .named = true},
+    {.path = (char[]){"/run/a.sock"},
+     .grant = GRANT_SOCKET,
+     .named = true,
+     .source = {true, LIST_SOCKETS, 0, NULL, NULL}},
     {.path = (char[]){"/etc"}, .grant = GRANT_NONE},
 };
 static struct hidden hidden[] = {
-    {.path = (char[]){"/h/.netrc"}, .name = (char[]){".netrc"}},
-    {.path = (char[]){"/h/app/secret"}, .name = (char[]){"secret"}, .named = true, .held = "inside-writable"},
+    {.path = (char[]){"/h/.netrc"}, .name = (char[]){".netrc"}, .source = {true, LIST_HIDE, 0, &netrc, NULL}},
+    {.path = (char[]){"/h/app/secret"},
+     .name = (char[]){"secret"},
+     .named = true,
+     .held = "inside-writable",
+     .source = {true, LIST_HIDE, 1, NULL, NULL}},
+};
+static const struct set_item hooks = {"./.git/hooks", "git runs it", false};
+static struct source protected_by[] = {{true, LIST_PROTECT, 0, &hooks, NULL}};
+static struct exception exceptions[] = {
+    {.path = (char[]){"/h/.config"}, .source = {true, LIST_SHOW, 0, NULL, NULL}},
+    {.path = (char[]){"/h/app/.vscode"}, .source = {true, LIST_UNPROTECT, 0, NULL, NULL}},
 };
 
 static char app[] = "/h/app", home[] = "/h";
@@ -156,9 +173,15 @@ static struct resolved make_resolved(void)
                                 .paths = grants,
                                 .path_count = ARRAY_SIZE(grants),
                                 .hidden = hidden,
-                                .hidden_count = ARRAY_SIZE(hidden)};
+                                .hidden_count = ARRAY_SIZE(hidden),
+                                .protected_by = protected_by,
+                                .exceptions = exceptions,
+                                .exception_count = ARRAY_SIZE(exceptions)};
 
     start();
+    need(policy_add(&policy, LIST_SOCKETS, "/run/a.sock", NULL, option, &error) == 0);
+    need(policy_add(&policy, LIST_SHOW, "/h/.config", NULL, option, &error) == 0);
+    need(policy_add(&policy, LIST_UNPROTECT, "/h/app/.vscode", NULL, option, &error) == 0);
     need(strings_add(&resolved.protected_paths, "/h/app/.git/hooks") == 0);
     return resolved;
 }
@@ -169,23 +192,31 @@ static const struct path_row {
 } paths[] = {
     {"/", "read: grant of /, readable all, from built-in", true, false, false, false},
     {"/etc/passwd", "read: grant of /, readable all, from built-in", true, false, false, false},
-    {"/h/app", "read, write: workspace /h/app, from /h/policy.json:2:3", true, true, false, false},
-    {"/h/app/x/y", "read, write: workspace /h/app, from /h/policy.json:2:3", true, true, false, false},
+    {"/h/app", "read, write: grant of /h/app, the workspace, from /h/policy.json:2:3", true, true, false,
+     false},
+    {"/h/app/x/y", "read, write: grant of /h/app, the workspace, from /h/policy.json:2:3", true, true, false,
+     false},
     {"/h/apple", "read: grant of /", true, false, false, false},
     {"/data/x", "read, write: grant of /data, from /h/policy.json:2:3 (\"the data\")", true, true, false,
      false},
     {"/dev/null", "read, write: grant of /dev/null, of confine itself", true, true, false, false},
     {"/dev/null/x", "read: grant of /", true, false, false, false},
-    {"/run/a.sock", "connect: grant of /run/a.sock", true, false, true, false},
+    {"/run/a.sock", "connect: grant of /run/a.sock, from --write", true, false, true, false},
     {"/h/.netrc",
-     "nothing of its contents: hidden as /h/.netrc, @credentials (passwords of ftp, curl and git), from "
-     "built-in",
+     "nothing of its contents: hidden as /h/.netrc, @credentials (~/.netrc: passwords of ftp, curl and git), "
+     "from built-in",
      false, false, false, true},
     {"/h/.netrc/x", "nothing of its contents: hidden as /h/.netrc", false, false, false, true},
     {"/h/.netrc2", "read: grant of /", true, false, false, false},
     {"/h/app/secret", "; NOT hidden (inside-writable) although asked for as /h/app/secret, from --write",
      true, true, false, false},
-    {"/h/app/.git/hooks/x", "; protected where the backend can", true, true, false, false},
+    {"/h/app/.git/hooks/x",
+     "; protected where the backend can (the report says whether it did) as /h/app/.git/hooks, @runs-later "
+     "(./.git/hooks: git runs it), from built-in",
+     true, true, false, false},
+    {"/h/.config/x", "readable all, from built-in; shown as /h/.config, from --write", true, false, false,
+     false},
+    {"/h/app/.vscode/x", "; unprotected as /h/app/.vscode, from --write", true, true, false, false},
     {"/h/a\nb", "\"/h/a\\x0ab\": read: ", true, false, false, false},
 };
 

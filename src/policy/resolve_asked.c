@@ -1,0 +1,71 @@
+/*
+ * resolve_asked.c - who asked for what, and what became of it: for messages, the report and the explanation.
+ */
+#include "policy/resolve_internal.h"
+
+struct asked asked_entry(const struct entry *entry, enum list list)
+{
+    struct asked asked = {
+        .value = entry->value, .optional = entry->optional, .named = origin_named(entry->origin)};
+    const struct origin *origin = &entry->origin;
+
+    if (origin->option)
+        snprintf(asked.by, sizeof(asked.by), "%s", origin->option);
+    else if (origin->file && origin->line > 0)
+        snprintf(asked.by, sizeof(asked.by), "%s:%d: %s", QUOTE(origin->file), origin->line, list_name(list));
+    else if (origin->file)
+        snprintf(asked.by, sizeof(asked.by), "%s: %s", QUOTE(origin->file), list_name(list));
+    else
+        snprintf(asked.by, sizeof(asked.by), "built-in %s", list_name(list));
+    return asked;
+}
+
+struct asked asked_key(const struct policy *policy, enum key key, const char *value)
+{
+    struct asked asked = {.value = value, .single = true, .named = origin_named(policy->origin[key])};
+    const struct origin *origin = &policy->origin[key];
+
+    if (origin->option)
+        snprintf(asked.by, sizeof(asked.by), "%s", origin->option);
+    else if (origin->file)
+        snprintf(asked.by, sizeof(asked.by), "%s:%d: %s", QUOTE(origin->file), origin->line, key_name(key));
+    else
+        snprintf(asked.by, sizeof(asked.by), "%s", key_name(key));
+    return asked;
+}
+
+int resolved_skip(struct resolved *resolved, const char *by, const char *value, const char *why)
+{
+    struct skipped skipped = {.why = strdup(why)};
+
+    if (asprintf(&skipped.what, "%s %s", by, value) < 0)
+        skipped.what = NULL;
+    if (!skipped.what || !skipped.why ||
+        !array_more(&resolved->skipped, resolved->skipped_count, sizeof(skipped))) {
+        free(skipped.what);
+        free(skipped.why);
+        return -ENOMEM;
+    }
+    resolved->skipped[resolved->skipped_count++] = skipped;
+    return 0;
+}
+
+int resolving_skip(struct resolving *resolving, const struct asked *asked, const char *why)
+{
+    return resolved_skip(resolving->resolved, asked->by, asked->value, why) < 0
+               ? error_no_memory(resolving->error)
+               : 0;
+}
+
+int resolving_except(struct resolving *resolving, const char *path, struct source source)
+{
+    struct resolved *resolved = resolving->resolved;
+    struct exception exception = {.path = strdup(path), .source = source};
+
+    if (!exception.path || !array_more(&resolved->exceptions, resolved->exception_count, sizeof(exception))) {
+        free(exception.path);
+        return error_no_memory(resolving->error);
+    }
+    resolved->exceptions[resolved->exception_count++] = exception;
+    return 0;
+}

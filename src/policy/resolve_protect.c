@@ -1,0 +1,195 @@
+/*
+ * resolve_protect.c - what is read-only inside a writable tree.
+ *
+ * A set yields to every path that is written down and contains what it names:
+ * `--unprotect .vscode` means all of it. Between paths the deepest wins,
+ * whatever the order; at the same path `unprotect` does.
+ *
+ * Should:  find what `.git` stands for where it is a file: the hooks of the
+ *          common directory, and the file itself.
+ * Mustn't: promise a writable hole in a protected tree: no backend can make it.
+ */
+#include "policy/resolve_internal.h"
+
+#include <unistd.h>
+
+/* Objects that exist, by canonical name, and who named each. */
+struct found {
+    struct strings paths;
+    struct source *sources;
+};
+
+static void found_free(struct found *found)
+{
+    strings_free(&found->paths);
+    free(found->sources);
+}
+
+static int found_add(struct resolving *resolving, struct found *found, const char *path, struct source source)
+{
+    if (!array_more(&found->sources, found->paths.count, sizeof(source)) ||
+        strings_add(&found->paths, path) < 0)
+        return error_no_memory(resolving->error);
+    found->sources[found->paths.count - 1] = source;
+    return 0;
+}
+
+/* Is something below a home writable that somebody asked for? Else the `~` items of a set need no look. */
+static bool writes_below_home(const struct resolving *resolving)
+{
+    const struct resolved *resolved = resolving->resolved;
+    const char *homes[] = {resolved->home, resolving->env_home, resolving->command_home};
+
+    for (size_t i = 0; i < resolved->path_count; i++)
+        for (size_t j = 0; j < ARRAY_SIZE(homes); j++)
+            if (resolved->paths[i].grant == GRANT_WRITE && !resolved->paths[i].implied && homes[j] &&
+                path_contains(homes[j], resolved->paths[i].path))
+                return true;
+    return false;
+}
+
+/* A cheap look before a name is made and opened: sets name far more than there is. */
+static bool may_be_there(const struct resolving *resolving, const char *item, bool below_home)
+{
+    int workspace = resolving->resolved->workspace_fd;
+
+    if (item[0] == '~')
+        return below_home;
+    if (strncmp(item, "./", 2) != 0 || (resolving->git_common && strncmp(item, "./.git/", 7) == 0))
+        return true;
+    return workspace >= 0 && faccessat(workspace, item + 2, F_OK, 0) == 0;
+}
+
+/* One name of a set: of these only what lies in a writable grant. */
+static int collect_name(struct resolving *resolving, const char *name, struct source source,
+                        struct found *found)
+{
+    _cleanup_opened_ struct opened one = {.fd = -1};
+
+    if (path_open(name, &one) < 0 || !resolved_under_writable(resolving->resolved, one.path))
+        return 0;
+    return found_add(resolving, found, one.path, source);
+}
+
+static int collect_hooks(struct resolving *resolving, struct source source, struct found *found)
+{
+    static const struct set_item configured = {"core.hooksPath", "hooks that git runs", false};
+    _cleanup_free_ char *hooks = NULL;
+    int r = git_hooks(resolving, &hooks);
+
+    source.item = &configured;
+    return r == 0 && hooks ? collect_name(resolving, hooks, source, found) : r;
+}
+
+static int collect_set(struct resolving *resolving, const struct set *set, struct source source,
+                       struct found *found)
+{
+    bool below_home = writes_below_home(resolving);
+    int r = strcmp(set->name, "@runs-later") == 0 ? collect_hooks(resolving, source, found) : 0;
+
+    for (const struct set_item *item = set->items; item->value && r == 0; item++) {
+        struct strings names = {0};
+
+        source.item = item;
+        if (may_be_there(resolving, item->value, below_home))
+            r = resolving_expand(resolving, item->value, &names);
+        for (size_t j = 0; j < names.count && r == 0; j++)
+            r = collect_name(resolving, names.items[j], source, found);
+        strings_free(&names);
+    }
+    return r;
+}
+
+/* The existing objects that one list names. What merely is the default is looked up only for who explains the
+ * policy: no backend here can hold it. */
+static int collect(struct resolving *resolving, enum list list, struct found *found)
+{
+    const struct entries *entries = &resolving->policy->list[list];
+    int r = 0;
+
+    for (size_t i = 0; i < entries->count && r >= 0; i++) {
+        const struct entry *entry = &entries->items[i];
+        struct asked asked = asked_entry(entry, list);
+        const struct set *set = entry->value[0] == '@' ? set_by_name(entry->value) : NULL;
+        _cleanup_opened_ struct opened opened = {.fd = -1};
+
+        if (!entry_in_force(entries, i) || (!resolving->policy->explain && !origin_named(entry->origin)))
+            continue;
+        if (set) {
+            r = collect_set(resolving, set, source_of(list, i, NULL), found);
+            continue;
+        }
+        asked.optional |= list == LIST_UNPROTECT;
+        r = resolving_open(resolving, &asked, entry->base, &opened);
+        if (r == 0)
+            r = found_add(resolving, found, opened.path, source_of(list, i, NULL));
+    }
+    return r < 0 ? r : 0;
+}
+
+/* The rule at the top of this file. */
+static bool is_unprotected(const struct found *unprotected, const char *path, const struct source *source)
+{
+    for (size_t i = 0; i < unprotected->paths.count; i++) {
+        const char *other = unprotected->paths.items[i];
+
+        if (strcmp(other, path) == 0 || (source->item && path_contains(other, path)))
+            return true;
+    }
+    return false;
+}
+
+/* A writable hole in PATH: refused where PATH was written down; where a set names it, it gives way. Return:
+ * 0, 1 when it gives way, or a negative errno with the error set. */
+static int look_inside(struct resolving *resolving, const struct found *unprotected, const char *path,
+                       const struct source *source)
+{
+    for (size_t i = 0; i < unprotected->paths.count; i++) {
+        const char *hole = unprotected->paths.items[i];
+        struct text by = {0};
+
+        if (!path_contains(path, hole) || strcmp(path, hole) == 0 || unprotected->sources[i].item)
+            continue;
+        if (source->item)
+            return strings_addf(&resolving->resolved->warnings,
+                                "not-protected: %s, because %s in it is unprotected", QUOTE(path),
+                                QUOTE(hole)) < 0
+                       ? error_no_memory(resolving->error)
+                       : 1;
+        resolved_source(resolving->resolved, &unprotected->sources[i], &by);
+        error_set(resolving->error, ERROR_POLICY_INVALID, 0, "unprotect-inside",
+                  "%s %s: it lies in the protected %s, of which no part can be writable",
+                  by.data ? by.data : "unprotect", QUOTE(hole), QUOTE(path));
+        text_free(&by);
+        return error_hint(resolving->error, "protect what is beside it instead");
+    }
+    return 0;
+}
+
+int resolve_protected(struct resolving *resolving)
+{
+    struct resolved *resolved = resolving->resolved;
+    struct found unprotected = {0}, asked = {0}, kept = {0};
+    int r = collect(resolving, LIST_PROTECT, &asked);
+
+    if (r == 0 && asked.paths.count > 0)
+        r = collect(resolving, LIST_UNPROTECT, &unprotected);
+    for (size_t i = 0; i < unprotected.paths.count && r == 0; i++)
+        r = resolving_except(resolving, unprotected.paths.items[i], unprotected.sources[i]);
+    for (size_t i = 0; i < asked.paths.count && r == 0; i++) {
+        const char *path = asked.paths.items[i];
+
+        if (is_unprotected(&unprotected, path, &asked.sources[i]) || strings_have(&kept.paths, path) ||
+            !resolved_under_writable(resolved, path))
+            continue;
+        r = look_inside(resolving, &unprotected, path, &asked.sources[i]);
+        if (r == 0)
+            r = found_add(resolving, &kept, path, asked.sources[i]);
+        r = r > 0 ? 0 : r;
+    }
+    found_free(&asked);
+    found_free(&unprotected);
+    resolved->protected_paths = kept.paths;
+    resolved->protected_by = kept.sources;
+    return r;
+}
