@@ -26,8 +26,11 @@
 #include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <sys/xattr.h>
 #include <termios.h>
 
 #ifndef IPC_INFO
@@ -88,14 +91,18 @@ static inline int act_open_at(const struct act_world *world, const struct channe
 /* Renaming an entry onto itself changes nothing, and asks for every right that a rename needs. */
 static inline int act_rename_self(const struct act_world *world, const struct channel_check *check)
 {
-    int directory = act_descriptor(world, check->fd);
+    int directory = check->fd < 0 ? AT_FDCWD : act_descriptor(world, check->fd);
 
     return renameat(directory, check->name, directory, check->name) == 0 ? 0 : errno;
 }
 
 static inline int act_tmpfile(const struct act_world *world, const struct channel_check *check)
 {
-    return act_opened(openat(act_descriptor(world, check->fd), ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
+    const int flags = O_TMPFILE | O_WRONLY | O_CLOEXEC;
+
+    if (check->fd < 0)
+        return act_opened(open(check->name, flags, 0600));
+    return act_opened(openat(act_descriptor(world, check->fd), ".", flags, 0600));
 }
 
 static inline int act_truncate(const struct act_world *world, const struct channel_check *check)
@@ -289,6 +296,57 @@ static inline int act_terminal(const struct act_world *world, const struct chann
     return act_opened(open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
 }
 
+/* The attribute is not there, so that nothing changes; that is what the kernel says where nothing refuses. */
+static inline int act_remove_attribute(const struct act_world *world, const struct channel_check *check)
+{
+    (void)world;
+    if (lremovexattr(check->name, "user.confine.none") == 0)
+        return 0;
+    return errno == ENODATA ? 0 : errno;
+}
+
+static inline int act_namespace(const struct act_world *world, const struct channel_check *check)
+{
+    char path[40];
+    struct stat object;
+
+    (void)world;
+    snprintf(path, sizeof(path), "/proc/self/ns/%.15s", check->name);
+    if (stat(path, &object) != 0)
+        return errno;
+    return (int64_t)object.st_ino == check->a ? 0 : EXDEV;
+}
+
+static inline int act_object(const struct act_world *world, const struct channel_check *check)
+{
+    struct stat object;
+
+    (void)world;
+    if (stat(check->name, &object) != 0)
+        return errno;
+    return (int64_t)object.st_dev == check->a && (int64_t)object.st_ino == check->b ? 0 : EXDEV;
+}
+
+static inline int act_mounted(const struct act_world *world, const struct channel_check *check)
+{
+    struct statfs mount;
+
+    (void)world;
+    if (statfs(check->name, &mount) != 0)
+        return errno;
+    return ((int64_t)mount.f_flags & check->a) == check->a ? EROFS : 0;
+}
+
+static inline int act_room(const struct act_world *world, const struct channel_check *check)
+{
+    struct statfs system;
+
+    (void)world;
+    if (statfs(check->name, &system) != 0)
+        return errno;
+    return (int64_t)system.f_blocks * (int64_t)system.f_bsize <= check->a ? EFBIG : 0;
+}
+
 static const act_function act_table[ACT_COUNT] = {
     [ACT_OPEN] = act_open,
     [ACT_OPEN_AT] = act_open_at,
@@ -313,6 +371,11 @@ static const act_function act_table[ACT_COUNT] = {
     [ACT_DESCRIPTOR] = act_is_open,
     [ACT_ENVIRONMENT] = act_environment,
     [ACT_TERMINAL] = act_terminal,
+    [ACT_REMOVE_ATTRIBUTE] = act_remove_attribute,
+    [ACT_NAMESPACE] = act_namespace,
+    [ACT_OBJECT] = act_object,
+    [ACT_MOUNTED] = act_mounted,
+    [ACT_ROOM] = act_room,
 };
 
 /* act_perform() - Return: 0 when it went through, errno when it was refused, -1 for an act unknown here. */

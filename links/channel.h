@@ -62,15 +62,15 @@ enum channel_cannot {
  */
 enum act {
     ACT_NONE = 0,
-    ACT_OPEN,             /* open object fd through /proc/self/fd, or `name` when fd is -1, with flags a */
-    ACT_OPEN_AT,          /* openat `name` below directory fd with flags a */
-    ACT_RENAME_SELF,      /* renameat `name` onto itself below directory fd */
-    ACT_TMPFILE,          /* an unnamed file below directory fd, for writing */
-    ACT_TRUNCATE,         /* truncate object fd to a bytes */
-    ACT_SOCKET,           /* socket(a, b, 0), closed at once */
-    ACT_SOCKETPAIR,       /* socketpair(a, b, 0), closed at once */
-    ACT_BIND,             /* bind the INET socket fd to 127.0.0.1, any port */
-    ACT_SEND_UDP,         /* send the nonce on the UDP socket fd to 127.0.0.1 port a */
+    ACT_OPEN,        /* open object fd through /proc/self/fd, or `name` when fd is -1, with flags a */
+    ACT_OPEN_AT,     /* openat `name` below directory fd with flags a */
+    ACT_RENAME_SELF, /* renameat `name` onto itself below directory fd, or by its whole path when fd is -1 */
+    ACT_TMPFILE,     /* an unnamed file below directory fd, or `name` when fd is -1, for writing */
+    ACT_TRUNCATE,    /* truncate object fd to a bytes */
+    ACT_SOCKET,      /* socket(a, b, 0), closed at once */
+    ACT_SOCKETPAIR,  /* socketpair(a, b, 0), closed at once */
+    ACT_BIND,        /* bind the INET socket fd to 127.0.0.1, any port */
+    ACT_SEND_UDP,    /* send the nonce on the UDP socket fd to 127.0.0.1 port a */
     ACT_CONNECT_ABSTRACT, /* connect the UNIX socket fd to the abstract name `name` */
     ACT_CONNECT_PATH,     /* connect the UNIX socket fd to the socket that descriptor b (as fd) is open on */
     ACT_SIGNAL,           /* kill(a, 0) */
@@ -85,6 +85,11 @@ enum act {
     ACT_DESCRIPTOR,       /* is descriptor a open? EBADF when not */
     ACT_ENVIRONMENT,      /* read back: ENOENT when variable `name` is not set */
     ACT_TERMINAL,         /* read back: ENXIO when neither 0, 1, 2 nor /dev/tty is a terminal */
+    ACT_REMOVE_ATTRIBUTE, /* remove an attribute that `name` does not have */
+    ACT_NAMESPACE,        /* read back: EXDEV when this process's namespace `name` is not number a */
+    ACT_OBJECT,           /* read back: EXDEV when `name` is not the object with device a and inode b */
+    ACT_MOUNTED,          /* read back: EROFS when the mount of `name` has all the statfs flags a */
+    ACT_ROOM,             /* read back: EFBIG when the file system of `name` has at most a bytes */
     ACT_COUNT
 };
 

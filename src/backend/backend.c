@@ -7,11 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
+extern const struct backend backend_namespace;
 extern const struct backend backend_landlock;
 extern const struct backend backend_refuse;
 extern const struct backend backend_none;
 
 const struct backend *const backend_table[] = {
+    &backend_namespace,
     &backend_landlock,
     &backend_refuse,
     &backend_none,

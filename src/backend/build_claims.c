@@ -87,8 +87,9 @@ static void claim_limits(struct builder *b)
                                           SURFACE_LIMIT_TMP_SIZE, SURFACE_LIMIT_CPU};
 
     for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
-        plan_reason(b->plan, groups[i],
-                    plan_claims(b->resolved, groups[i]) ? "not-in-this-version" : "not-asked");
+        if (b->plan->claims[groups[i]].state == STATE_OPEN)
+            plan_reason(b->plan, groups[i],
+                        plan_claims(b->resolved, groups[i]) ? "not-in-this-version" : "not-asked");
     if (policy->limit_time_ms && b->supervised)
         plan_raise(b->plan, SURFACE_LIMIT_TIME, STATE_ENFORCED, MECHANISM_SUPERVISOR, NULL);
     else

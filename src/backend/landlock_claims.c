@@ -30,9 +30,10 @@ static void claim_files(struct builder *b)
         build_hold(b, STATE_ENFORCED, NULL, CHECK(FS_TRUNCATE, SECCOMP, TRUNCATE, FILE, .refused = {EPERM}));
     /* Writing by landlock-run; reading, and so every ioctl, by the layer that hides /dev. */
     build_hold(b, STATE_ENFORCED, NULL,
-               CHECK(FS_DEVICE, LANDLOCK, OPEN, DEVICE, .a = O_WRONLY, .refused = {EACCES}));
-    build_hold(b, STATE_ENFORCED, NULL,
-               CHECK(FS_DEVICE, LANDLOCK_HIDE, OPEN, DEVICE, .a = O_RDONLY, .refused = {EACCES}));
+               CHECK(FS_DEVICE, LANDLOCK, OPEN, DEVICE, .by_name = true, .a = O_WRONLY, .refused = {EACCES}));
+    build_hold(
+        b, STATE_ENFORCED, NULL,
+        CHECK(FS_DEVICE, LANDLOCK_HIDE, OPEN, DEVICE, .by_name = true, .a = O_RDONLY, .refused = {EACCES}));
     build_hold(b, STATE_ENFORCED, NULL,
                CHECK(FS_SPECIAL, LANDLOCK, OPEN, FIFO, .a = O_WRONLY, .refused = {EACCES}));
     if (resolved->policy->readable_listed)

@@ -66,6 +66,10 @@ enum canary {
     CANARY_DESCRIPTOR,      /* a descriptor that the chain inherits and must close */
     CANARY_TERMINAL,        /* a terminal of the caller's, by its name */
     CANARY_SECRET,          /* env_secrets[index] */
+    CANARY_NAMESPACE,       /* the namespace `name` of this process */
+    CANARY_OBJECT,          /* the object that `name` is out here */
+    CANARY_INIT,            /* process 1 of the pid namespace; the link that made it took the control */
+    CANARY_PROTECTED,       /* protected_paths[index] */
     CANARY_COUNT
 };
 
@@ -75,7 +79,11 @@ struct check {
     enum mechanism mechanism;
     enum act act;
     enum canary canary;
-    size_t index; /* which edge, hidden path, secret */
+    bool by_name; /* reached by its path as the command would, not by a descriptor of ours: what a view of its
+                     own holds is held by name only, and a descriptor of a mount out here shows what else
+                     holds */
+    const char *name; /* static; for what is no canary */
+    size_t index;     /* which edge, hidden path, secret, protected path */
     int64_t a, b;
     int refused[4]; /* the errnos of this mechanism, 0-terminated */
 
@@ -89,9 +97,12 @@ struct plan {
     struct claim claims[SURFACE_COUNT];
     struct check *checks;
     size_t check_count;
-    bool supervised;  /* made for `run`, as against `exec` */
-    bool guard;       /* the chain starts a guard */
-    bool private_tmp; /* the run makes a temp directory, and TMPDIR names it */
+    bool supervised;     /* made for `run`, as against `exec` */
+    bool guard;          /* the chain starts a guard */
+    bool pid_namespace;  /* the process that we start stands in front of the command and tells of survivors */
+    bool private_tmp;    /* the run makes a temp directory, and TMPDIR names it */
+    bool overlays;       /* the chain mounts the overlay of each cache that has one */
+    const char *own_tmp; /* static: the temp directory that the view has of its own; NULL: none */
     struct strings warnings;
 };
 

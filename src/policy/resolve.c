@@ -68,6 +68,8 @@ static int resolve_confined(struct resolving *resolving)
         r = resolve_edges(resolving);
     if (r == 0)
         r = resolve_protected(resolving);
+    if (r == 0)
+        r = resolve_view(resolving);
     return r;
 }
 
@@ -206,6 +208,9 @@ void resolved_free(struct resolved *resolved)
     strings_free(&resolved->env_secrets);
     strings_free(&resolved->protected_paths);
     free(resolved->protected_by);
+    strings_free(&resolved->view.kept);
+    strings_free(&resolved->view.copies);
+    strings_free(&resolved->view.sockets);
     for (size_t i = 0; i < resolved->exception_count; i++)
         free(resolved->exceptions[i].path);
     free(resolved->exceptions);

@@ -85,6 +85,13 @@ struct exception {
     struct source source;
 };
 
+/* What a view of its own has to know of this machine. Names, canonical. */
+struct view {
+    struct strings kept;    /* readable although its place is private: start directory, resolver's file */
+    struct strings copies;  /* files that programs refuse when somebody unknown owns them */
+    struct strings sockets; /* pathname sockets that somebody listened on */
+};
+
 struct skipped {
     char *what; /* `write ~/.cache/go-build` */
     char *why;
@@ -129,6 +136,7 @@ struct resolved {
     bool terminal_granted;  /* a device grant is a terminal, or reads or makes keys */
     bool devices_elsewhere; /* device nodes can be read outside of /dev */
 
+    struct view view;
     struct strings protected_paths; /* canonical, what --protect asks; the backend says whether it can */
     struct source *protected_by;    /* as many, in their order */
     struct exception *exceptions;

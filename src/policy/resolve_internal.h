@@ -148,6 +148,9 @@ void resolving_end(struct resolving *resolving);
 const char *env_value(char *const *env, const char *name);
 int resolve_user(struct resolving *resolving, const struct opened *workspace);
 
+/* --- resolve_view.c --- */
+int resolve_view(struct resolving *resolving);
+
 /* --- resolve_git.c --- */
 /* resolve_git() - grant the repository of a workspace whose `.git` is no directory, if it names the workspace
  * back. @named: the workspace is. Return: 0 (also when nothing is granted) or a negative errno with the error

@@ -20,11 +20,14 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 
+#define PIDS_OF_A_NAMESPACE 8
+
 /* What shows itself by a value read back needs no control: the value is the proof. */
 static bool is_read_back(uint32_t act)
 {
-    static const enum act read_back[] = {ACT_SENTINEL,  ACT_NO_NEW_PRIVS, ACT_CAPABILITIES,
-                                         ACT_FILE_SIZE, ACT_ENVIRONMENT,  ACT_TERMINAL};
+    static const enum act read_back[] = {ACT_SENTINEL,    ACT_NO_NEW_PRIVS, ACT_CAPABILITIES, ACT_FILE_SIZE,
+                                         ACT_ENVIRONMENT, ACT_TERMINAL,     ACT_NAMESPACE,    ACT_OBJECT,
+                                         ACT_MOUNTED,     ACT_ROOM};
 
     for (size_t i = 0; i < ARRAY_SIZE(read_back); i++)
         if (act == read_back[i])
@@ -69,6 +72,15 @@ static void set_name(struct channel_check *wire, const char *name)
     snprintf(wire->name, sizeof(wire->name), "%s", name ? name : "");
 }
 
+/* DIRECTORY/NAME, or the directory alone. Return: does it fit? A name that is cut would be another one. */
+static bool set_path(struct channel_check *wire, const char *directory, const char *name)
+{
+    int length = name ? snprintf(wire->name, sizeof(wire->name), "%s/%s", directory[1] ? directory : "", name)
+                      : snprintf(wire->name, sizeof(wire->name), "%s", directory);
+
+    return length > 0 && (size_t)length < sizeof(wire->name);
+}
+
 /* --- what each canary gives to the wire ----------------------------------------------------------------- */
 
 static bool wire_edge(struct attestation *attestation, struct attempt *attempt,
@@ -78,7 +90,11 @@ static bool wire_edge(struct attestation *attestation, struct attempt *attempt,
 
     if (edge->name && strlen(edge->name) >= CHANNEL_NAME)
         return false;
+    if (attempt->check->act == ACT_REMOVE_ATTRIBUTE)
+        return set_path(&attempt->wire, edge->parent, edge->name);
     attempt->wire.act = edge->name ? ACT_RENAME_SELF : ACT_TMPFILE;
+    if (attempt->check->by_name)
+        return set_path(&attempt->wire, edge->parent, edge->name);
     set_name(&attempt->wire, edge->name);
     attempt->wire.fd = send_descriptor(attestation, edge->parent_fd);
     return attempt->wire.fd >= 0;
@@ -91,6 +107,13 @@ static bool wire_hidden(struct attestation *attestation, struct attempt *attempt
 
     if (!hidden->sample || strlen(hidden->sample) >= CHANNEL_NAME)
         return false;
+    if (attempt->check->by_name) {
+        size_t parent = strlen(hidden->path) - strlen(hidden->name);
+        int length =
+            snprintf(attempt->wire.name, CHANNEL_NAME, "%.*s%s", (int)parent, hidden->path, hidden->sample);
+
+        return length > 0 && length < CHANNEL_NAME;
+    }
     set_name(&attempt->wire, hidden->sample);
     attempt->wire.fd = send_descriptor(attestation, hidden->parent_fd);
     return attempt->wire.fd >= 0;
@@ -103,6 +126,32 @@ static bool wire_secret(struct attempt *attempt, const struct resolved *resolved
     if (strlen(name) >= CHANNEL_NAME)
         return false;
     set_name(&attempt->wire, name);
+    return true;
+}
+
+/* The namespace that this process is in: the command's must be another one. */
+static bool wire_namespace(struct attempt *attempt)
+{
+    char path[40];
+    struct stat object;
+
+    set_name(&attempt->wire, attempt->check->name);
+    snprintf(path, sizeof(path), "/proc/self/ns/%.15s", attempt->check->name);
+    if (stat(path, &object) != 0)
+        return false;
+    attempt->wire.a = (int64_t)object.st_ino;
+    return true;
+}
+
+static bool wire_object(struct attempt *attempt)
+{
+    struct stat object;
+
+    set_name(&attempt->wire, attempt->check->name);
+    if (stat(attempt->check->name, &object) != 0)
+        return false;
+    attempt->wire.a = (int64_t)object.st_dev;
+    attempt->wire.b = (int64_t)object.st_ino;
     return true;
 }
 
@@ -125,7 +174,8 @@ static bool wire_process(struct attestation *attestation, struct attempt *attemp
     pair[0] = limit.rlim_cur;
     pair[1] = limit.rlim_max;
     memcpy(attempt->wire.name, pair, sizeof(pair));
-    return attestation->process > 0;
+    /* A pid namespace starts with these numbers of its own. */
+    return attestation->process > PIDS_OF_A_NAMESPACE;
 }
 
 static bool wire_canary(struct attestation *attestation, struct attempt *attempt,
@@ -149,8 +199,12 @@ static bool wire_canary(struct attestation *attestation, struct attempt *attempt
     case CANARY_DEVICE: {
         const char *device = canary_device(attestation, resolved);
 
-        set_name(wire, device);
-        return device != NULL;
+        if (attempt->check->by_name) {
+            set_name(wire, device);
+            return device != NULL;
+        }
+        wire->fd = send_descriptor(attestation, canary_open(attestation, device));
+        return wire->fd >= 0;
     }
     case CANARY_SOCKET_PATH:
         wire->b = send_descriptor(attestation, attestation->socket_path);
@@ -174,6 +228,15 @@ static bool wire_canary(struct attestation *attestation, struct attempt *attempt
         return attestation->terminal >= 0;
     case CANARY_SECRET:
         return wire_secret(attempt, resolved);
+    case CANARY_NAMESPACE:
+        return wire_namespace(attempt);
+    case CANARY_OBJECT:
+        return wire_object(attempt);
+    case CANARY_INIT:
+        wire->a = 1;
+        return true;
+    case CANARY_PROTECTED:
+        return set_path(wire, resolved->protected_paths.items[attempt->check->index], NULL);
     case CANARY_COUNT:
         break;
     }
@@ -274,7 +337,7 @@ int attest_begin(struct attestation *attestation, const struct plan *plan, const
     attestation->file = attestation->file_path = attestation->fifo = attestation->fifo_path = -1;
     attestation->listener = attestation->path_listener = attestation->socket_path = -1;
     attestation->udp_receiver = attestation->inherited = attestation->process_release = -1;
-    attestation->terminal = -1;
+    attestation->terminal = attestation->device_path = -1;
     attestation->unsupervised = !plan->supervised;
     attestation->switch_user = resolved->switch_user;
     attestation->uid = resolved->uid;
@@ -295,6 +358,7 @@ int attest_begin(struct attestation *attestation, const struct plan *plan, const
         *attempt = (struct attempt){
             .check = check,
             .wire = {.id = (uint32_t)i, .act = check->act, .fd = -1, .a = check->a, .b = check->b}};
+        set_name(&attempt->wire, check->name);
         if (check->canary != CANARY_PROCESS && check->canary != CANARY_DESCRIPTOR)
             continue;
         if ((missing & (1U << check->canary)) || !wire_canary(attestation, attempt, resolved))
@@ -313,6 +377,8 @@ void attest_in_child(void *data)
     for (size_t i = 0; i < attestation->count; i++) {
         struct attempt *attempt = &attestation->attempts[i];
 
+        if (attempt->check->canary == CANARY_INIT)
+            continue;
         if (is_upon_process(attempt->wire.act))
             attempt->control =
                 (!attestation->switch_user || entered) && act_perform(&world, &attempt->wire) == 0;
@@ -380,6 +446,10 @@ int attest_controls(struct attestation *attestation, const struct resolved *reso
             continue;
         if ((missing & (1U << canary)) || !wire_canary(attestation, attempt, resolved)) {
             attempt->wire.act = ACT_NONE;
+            continue;
+        }
+        if (canary == CANARY_INIT) { /* there is none out here: the link that made it has signalled it */
+            attempt->control = true;
             continue;
         }
         earlier = same_act(attestation, attempt);

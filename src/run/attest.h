@@ -40,8 +40,9 @@ struct attestation {
     int socket_path; /* O_PATH of the pathname socket */
     int udp_receiver;
     int udp_port;
-    int terminal;  /* master side of a pseudo-terminal; the name of the other is `terminal_name` */
-    int inherited; /* a descriptor that the chain inherits and must close */
+    int terminal;    /* master side of a pseudo-terminal; the name of the other is `terminal_name` */
+    int device_path; /* O_PATH of the device node */
+    int inherited;   /* a descriptor that the chain inherits and must close */
     int owned[24];
     size_t owned_count;
     char abstract[40];

@@ -313,6 +313,13 @@ const char *canary_device(const struct attestation *attestation, const struct re
     return NULL;
 }
 
+int canary_open(struct attestation *attestation, const char *path)
+{
+    if (path && attestation->device_path < 0)
+        attestation->device_path = own(attestation, open(path, O_PATH | O_CLOEXEC));
+    return attestation->device_path;
+}
+
 /* A connection of the command's own process. Others (a scan by somebody else) say nothing. */
 static bool was_connected(int listener, pid_t command)
 {

@@ -30,6 +30,10 @@ void canary_inherited(struct attestation *attestation);
  */
 const char *canary_device(const struct attestation *attestation, const struct resolved *resolved);
 
+/* canary_open() - O_PATH descriptor of the device node @path, of its mount out here, made once and owned by
+ * the attestation. Return: -1 when there is none. */
+int canary_open(struct attestation *attestation, const char *path);
+
 /* canary_seen_crossed() - look from outside: did anything arrive, or change, that must not have? */
 bool canary_seen_crossed(const struct attestation *attestation, enum canary canary, pid_t command);
 

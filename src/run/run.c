@@ -50,6 +50,8 @@ struct run {
     int errors, their_errors; /* the chain's own stderr */
     int stderr_fd;            /* what the command gets as 2 */
     pid_t pid, guard;
+    pid_t becoming;  /* who said HERE and becomes the command: `pid`, or process 2 of a pid namespace */
+    int becoming_fd; /* the same as a pidfd, -1: it is `pid` */
     struct supervision supervision;
 };
 
@@ -137,6 +139,29 @@ static int make_pipe(int *ret_ours, int *ret_theirs, bool ours_writes)
     return 0;
 }
 
+/* Its end says that we are gone; on it comes how many processes were left. */
+static int make_pair(int *ret_ours, int *ret_theirs)
+{
+    int ends[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return -errno;
+    *ret_ours = ends[0];
+    *ret_theirs = ends[1];
+    return 0;
+}
+
+/* The directories that the view has of its own, and that vanish with it. */
+static int note_ephemeral(struct run *run)
+{
+    static const char *const own[] = {"/tmp", "/dev/shm", "/run"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(own) && run->plan->own_tmp; i++)
+        if (strings_add(&run->report->ephemeral, own[i]) < 0)
+            return error_no_memory(&run->report->error);
+    return 0;
+}
+
 static int prepare(struct run *run, int standard[3])
 {
     int r;
@@ -151,9 +176,14 @@ static int prepare(struct run *run, int standard[3])
         if (strings_add(&run->report->ephemeral, run->tmp.path) < 0)
             return error_no_memory(&run->report->error);
     }
+    r = note_ephemeral(run);
+    if (r < 0)
+        return r;
     r = channel_open(&run->channel, &run->their_channel);
     if (r == 0 && run->plan->guard)
         r = make_pipe(&run->liveness, &run->their_liveness, true);
+    if (r == 0 && run->plan->pid_namespace)
+        r = make_pair(&run->liveness, &run->their_liveness);
     if (r == 0)
         r = make_pipe(&run->errors, &run->their_errors, false);
     if (r < 0)
@@ -235,6 +265,24 @@ static int chain_failed(struct run *run, ssize_t why)
     return run_error_link(&run->report->error, words);
 }
 
+/* May this process be the one that becomes the command? In a pid namespace it is a child of the one that we
+ * started; only our chain holds the other end. */
+static bool may_be_command(const struct run *run, pid_t writer)
+{
+    return run->plan->pid_namespace ? writer > 0 && writer != run->pid && writer != run->guard
+                                    : writer == run->pid;
+}
+
+/* namespace-run says what this machine lacks: another backend may be tried. */
+static int chain_cannot(struct run *run, int32_t value)
+{
+    struct host_lack lack = {0};
+
+    host_cannot(&lack, value >> 16, value & 0xffff);
+    run->channel = fd_close(run->channel);
+    return host_lack_error(&run->report->error, &lack, "the namespaces of this run");
+}
+
 /* GUARD, HERE and RESULTS: the guard is a process of its own, so its word may come at any point. Everything
  * else, and anything twice, is no chain of ours. */
 static int collect(struct run *run, struct channel_results *results, size_t *ret_size)
@@ -253,14 +301,22 @@ static int collect(struct run *run, struct channel_results *results, size_t *ret
 
         if (size <= 0)
             return chain_failed(run, size);
-        if (writer == run->pid && !here && word && message.word.type == CHANNEL_HERE &&
+        if (!here && word && message.word.type == CHANNEL_CANNOT)
+            return chain_cannot(run, message.word.value);
+        if (may_be_command(run, writer) && !here && word && message.word.type == CHANNEL_HERE &&
             message.word.value == CHANNEL_VERSION) {
             here = true;
-        } else if (writer == run->pid && here && *ret_size == 0 && message.word.type == CHANNEL_RESULTS) {
+            run->becoming = writer;
+            if (run->plan->pid_namespace)
+                run->becoming_fd = (int)kernel_call(SYS_pidfd_open, writer, 0, 0, 0, 0, 0);
+            if (run->plan->pid_namespace && run->becoming_fd < 0)
+                return fail(run, -run->becoming_fd, "hold on to the command");
+        } else if (here && writer == run->becoming && *ret_size == 0 &&
+                   message.word.type == CHANNEL_RESULTS) {
             memcpy(results, &message.results, (size_t)size);
             *ret_size = (size_t)size;
-        } else if (writer != run->pid && writer > 0 && word && message.word.type == CHANNEL_GUARD &&
-                   run->plan->guard && !run->guard) {
+        } else if (writer != run->pid && writer != run->becoming && writer > 0 && word &&
+                   message.word.type == CHANNEL_GUARD && run->plan->guard && !run->guard) {
             run->guard = writer;
         } else {
             return fail(run, EPROTO, "understand the chain");
@@ -274,7 +330,7 @@ static int prepare_watch(struct run *run)
     run->supervision = (struct supervision){.resolved = run->resolved,
                                             .plan = run->plan,
                                             .relays = &run->relays,
-                                            .command = run->pid,
+                                            .process = run->pid,
                                             .channel = run->channel,
                                             .liveness = run->liveness,
                                             .report = run->report};
@@ -307,7 +363,7 @@ static int attest(struct run *run)
     r = collect(run, &results, &size); /* a chain that is gone has said why before */
     if (r < 0)
         return r;
-    r = attest_judge(&run->attestation, &results, size, run->pid, run->plan, run->resolved,
+    r = attest_judge(&run->attestation, &results, size, run->becoming, run->plan, run->resolved,
                      &run->report->error);
     if (r < 0)
         return r;
@@ -361,6 +417,7 @@ static void clean_up(struct run *run)
         strings_addf(&run->report->warnings, "%s: %s", error.reason, error.message);
     relays_free(&run->relays);
     fd_close(run->channel);
+    fd_close(run->becoming_fd);
     fd_close(run->their_channel);
     fd_close(run->their_liveness);
     fd_close(run->errors);
@@ -408,7 +465,9 @@ static void limit_own_files(const struct run *run, bool on)
 
 static int watch(struct run *run)
 {
-    run->supervision.guard = run->guard; /* known only now: it has told */
+    run->supervision.guard = run->guard; /* known only now: they have told */
+    run->supervision.command = run->becoming;
+    run->supervision.command_fd = run->becoming_fd;
     run->supervision.started_ns = supervise_now_ns();
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     limit_own_files(run, true);
@@ -442,6 +501,7 @@ static int run_unconfined(struct run *run)
     run->pid = spawn_chain(-1, &run->launch, standard, run->resolved->cwd_fd, unblock_signals, NULL);
     if (run->pid < 0)
         return run_error_exec(&run->report->error, (int)-run->pid, run->command[0], run->resolved->cwd_fd);
+    run->becoming = run->pid;
     r = prepare_watch(run);
     if (r < 0) { /* it has started, and nobody can watch it */
         kill(run->pid, SIGKILL);
@@ -467,6 +527,7 @@ int run_supervised_without(struct plan *plan, const struct resolved *resolved, c
                        .missing = missing,
                        .tmp = TMP_DIRECTORY_NONE,
                        .channel = -1,
+                       .becoming_fd = -1,
                        .their_channel = -1,
                        .liveness = -1,
                        .their_liveness = -1,

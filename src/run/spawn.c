@@ -159,7 +159,8 @@ static bool is_replaced(const char *variable)
     return false;
 }
 
-static int add_tmp(struct launch *launch, const struct strings *env, const char *tmp_path)
+/* @plain: a directory of the usual name, which programs find without being told. */
+static int add_tmp(struct launch *launch, const struct strings *env, const char *tmp_path, bool plain)
 {
     int r = 0;
 
@@ -168,7 +169,8 @@ static int add_tmp(struct launch *launch, const struct strings *env, const char 
         bool set = find_variable(env, variable->assignment);
 
         /* The JVM splits its options at blanks. */
-        if ((variable->only_if_set && !set) || (variable->keep && (set || strpbrk(tmp_path, " \t\n\"'"))))
+        if ((variable->only_if_set && !set) || (variable->keep && (set || strpbrk(tmp_path, " \t\n\"'"))) ||
+            (plain && (*variable->front || *variable->back)))
             continue;
         r = strings_addf(&launch->env, "%s%s%s%s", variable->assignment, variable->front, tmp_path,
                          variable->back);
@@ -177,13 +179,19 @@ static int add_tmp(struct launch *launch, const struct strings *env, const char 
 }
 
 /* The resolved environment, with the temp directory's name where it belongs. */
-static int build_environment(struct launch *launch, const struct resolved *resolved, const char *tmp_path)
+static int build_environment(struct launch *launch, const struct plan *plan, const struct resolved *resolved,
+                             const char *tmp_path)
 {
     static const char mark[] = "@TMP@";
+    bool plain = false;
     int r = 0;
 
     if (!tmp_path)
         tmp_path = resolved->tmp_directory;
+    if (!tmp_path && plan->own_tmp) {
+        tmp_path = plan->own_tmp;
+        plain = true;
+    }
     for (size_t i = 0; i < resolved->env.count && r == 0; i++) {
         const char *variable = resolved->env.items[i];
         const char *value = strchr(variable, '=');
@@ -199,7 +207,7 @@ static int build_environment(struct launch *launch, const struct resolved *resol
         r = strings_add(&launch->env, variable);
     }
     if (r == 0 && tmp_path)
-        r = add_tmp(launch, &resolved->env, tmp_path);
+        r = add_tmp(launch, &resolved->env, tmp_path, plain);
     return r;
 }
 
@@ -217,7 +225,7 @@ int launch_prepare(struct launch *launch, const struct plan *plan, const struct 
     for (size_t i = 0; i < plan->word_count && r == 0; i++)
         r = add_word(launch, &plan->words[i], resolved, fds, sentinel, checks, command);
     if (r == 0)
-        r = build_environment(launch, resolved, tmp_path);
+        r = build_environment(launch, plan, resolved, tmp_path);
     if (r < 0)
         launch_free(launch);
     return r;

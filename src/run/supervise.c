@@ -14,6 +14,8 @@
 #include "run/supervise.h"
 
 #include "kernel/children.h"
+#include "links/chain.h"
+#include "links/kernel_abi.h"
 #include "run/channel.h"
 
 #include <errno.h>
@@ -22,6 +24,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -79,9 +82,20 @@ static void reap(struct loop *loop);
 /* To everything that stays in the command's process group; a command without a chain has none of its own. */
 static void signal_group(const struct loop *loop, int signum)
 {
-    pid_t command = loop->supervision->command;
+    pid_t process = loop->supervision->process;
 
-    kill(loop->supervision->channel >= 0 ? -command : command, signum);
+    kill(loop->supervision->channel >= 0 ? -process : process, signum);
+}
+
+/* To the command alone. */
+static void signal_command(const struct loop *loop, int signum)
+{
+    const struct supervision *s = loop->supervision;
+
+    if (s->command_fd >= 0)
+        kernel_call(SYS_pidfd_send_signal, s->command_fd, signum, 0, 0, 0, 0);
+    else
+        kill(s->command, signum);
 }
 
 /* --- the end -------------------------------------------------------------------------------------------- */
@@ -113,7 +127,7 @@ static void begin_ending(struct loop *loop)
         return;
     loop->phase = PHASE_ENDING;
     if (!loop->ended)
-        kill(s->command, SIGKILL);
+        kill(s->process, SIGKILL);
     /* Nobody is left who could fork: then the guard is ended by us, without going through all processes. */
     if (loop->ended && s->guard && !loop->guard_ended && children_only(s->guard))
         kill(s->guard, SIGKILL);
@@ -124,9 +138,22 @@ static void begin_ending(struct loop *loop)
         uv_timer_start(&loop->sweep, on_sweep, s->guard && !loop->guard_ended ? 20 * SWEEP_MS : 0, SWEEP_MS);
 }
 
+/* A pid namespace is empty by the time that the process in front of it ends: it has told how many were left.
+ */
+static void count_left(struct loop *loop)
+{
+    const struct supervision *s = loop->supervision;
+    uint32_t left;
+
+    if (s->plan->pid_namespace &&
+        recv(s->liveness, &left, sizeof(left), MSG_DONTWAIT) == (ssize_t)sizeof(left))
+        loop->outcome->survivors_killed += left;
+}
+
 static void command_ended(struct loop *loop, int status)
 {
     loop->ended = true;
+    count_left(loop);
     loop->status = status;
     if (loop->phase != PHASE_RUNNING)
         return;
@@ -150,7 +177,7 @@ static bool others_left(const struct loop *loop)
 
 static void count_reaped(struct loop *loop, pid_t pid, int status)
 {
-    if (pid == loop->supervision->command && !loop->ended) { /* later a stranger may have its number */
+    if (pid == loop->supervision->process && !loop->ended) { /* later a stranger may have its number */
         command_ended(loop, status);
     } else if (pid == loop->supervision->guard) {
         loop->guard_ended = true;
@@ -240,7 +267,6 @@ static void stop_like_others(void)
 static void on_signal(uv_signal_t *handle, int signum)
 {
     struct loop *loop = handle->data;
-    pid_t command = loop->supervision->command;
 
     if (signum == SIGCHLD) {
         reap(loop);
@@ -262,11 +288,11 @@ static void on_signal(uv_signal_t *handle, int signum)
         break;
     case SIGTERM:
     case SIGHUP:
-        kill(command, signum);
+        signal_command(loop, signum);
         start_grace(loop);
         break;
     default:
-        kill(command, signum);
+        signal_command(loop, signum);
     }
 }
 

@@ -11,10 +11,12 @@ struct supervision {
     const struct resolved *resolved;
     struct plan *plan;
     struct relays *relays;
-    pid_t command;
+    pid_t process;       /* our child: the command, or the one in front of it in a pid namespace */
+    pid_t command;       /* who is signalled, as we see its number */
+    int command_fd;      /* the same as a pidfd, where it is not our child and so may be gone; -1: it is */
     pid_t guard;         /* 0: none */
     int channel;         /* -1: none (backend none) */
-    int liveness;        /* write end of the guard's pipe, -1: none */
+    int liveness;        /* its end ends the guard, or the pid namespace; -1: none */
     uint64_t started_ns; /* CLOCK_MONOTONIC at `go` */
     struct report *report;
     /* Filled: */

@@ -124,6 +124,10 @@ const char *mechanism_name(enum mechanism mechanism)
         [MECHANISM_ENVIRONMENT] = "environment",
         [MECHANISM_SUPERVISOR] = "supervisor",
         [MECHANISM_RLIMIT] = "rlimit",
+        [MECHANISM_MOUNT] = "mount",
+        [MECHANISM_NET_NAMESPACE] = "net-namespace",
+        [MECHANISM_IPC_NAMESPACE] = "ipc-namespace",
+        [MECHANISM_PID_NAMESPACE] = "pid-namespace",
     };
 
     return names[mechanism];

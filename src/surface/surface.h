@@ -89,6 +89,10 @@ enum mechanism {
     MECHANISM_ENVIRONMENT,    /* the environment that confine builds */
     MECHANISM_SUPERVISOR,     /* confine run itself: time, relays */
     MECHANISM_RLIMIT,         /* detach-run */
+    MECHANISM_MOUNT,          /* namespace-run's view: read-only, private, masked */
+    MECHANISM_NET_NAMESPACE,  /* namespace-run */
+    MECHANISM_IPC_NAMESPACE,  /* namespace-run */
+    MECHANISM_PID_NAMESPACE,  /* namespace-run */
     MECHANISM_COUNT
 };
 

@@ -1,0 +1,167 @@
+/*
+ * namespace.c - the backend with namespaces and a view of its own: what the kernel gives to any user who may
+ * make a user namespace.
+ *
+ *   detach-run … namespace-run … [landlock-run …] scope-run … drop-run … seccomp-run … attest-run … COMMAND
+ *
+ * Should:  hold files twice where it can: by read-only mounts and by Landlock, each shown by itself.
+ * Mustn't: take a mount for a wall where it is none: a pathname socket or a FIFO on a read-only mount can
+ * still be used.
+ */
+#include "backend/namespace.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const char *const private_places[] = {"/tmp", "/run", "/dev/shm", "/var/run"};
+
+static bool is_within(const char *path, const char *directory)
+{
+    size_t length = strlen(directory);
+
+    return strncmp(path, directory, length) == 0 && (path[length] == '/' || path[length] == '\0');
+}
+
+bool view_is_private(const char *path)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(private_places); i++)
+        if (is_within(path, private_places[i]))
+            return true;
+    return is_within(path, "/dev") || is_within(path, "/proc");
+}
+
+bool view_shows(const struct builder *b, const char *path)
+{
+    return !view_is_private(path) || resolved_under_writable(b->resolved, path);
+}
+
+bool view_masks(const struct builder *b, const struct hidden *hidden)
+{
+    bool granted_inside = hidden->held && strcmp(hidden->held, "contains-grant") == 0;
+
+    return !granted_inside && !is_open(b, SURFACE_FS_HIDDEN) && view_shows(b, hidden->path);
+}
+
+bool view_protects(const struct builder *b, const char *path)
+{
+    if (is_open(b, SURFACE_FS_PROTECTED))
+        return false;
+    for (size_t i = 0; i < b->resolved->path_count; i++) {
+        const struct resolved_path *root = &b->resolved->paths[i];
+
+        if (root->grant == GRANT_WRITE && is_within(path, root->path) && strcmp(path, root->path) != 0)
+            return true;
+    }
+    return false;
+}
+
+static int refuse_host(const struct builder *b, struct error *error)
+{
+    if (!b->host->proc) {
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOENT, "no-proc", "/proc is not mounted here");
+        return error_hint(error, "mount it: descriptors are handed to the chain as /proc/self/fd/N");
+    }
+    if (!b->host->seccomp) {
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, EINVAL, "no-seccomp",
+                  "the kernel loads no system call filters");
+        error_surface(error, "kernel.syscalls");
+        return error_hint(error, "run a kernel with CONFIG_SECCOMP_FILTER");
+    }
+    if (b->host->namespaces.answer == HOST_NO)
+        return host_lack_error(error, &b->host->namespaces.lack, "the namespaces of this run");
+    return 0;
+}
+
+/* A named path that stays readable is refused, even where others are held. */
+static int refuse_unhidden(const struct builder *b, struct error *error)
+{
+    for (size_t i = 0; i < b->resolved->hidden_count; i++) {
+        const struct hidden *hidden = &b->resolved->hidden[i];
+
+        if (!hidden->named || view_masks(b, hidden) || !view_shows(b, hidden->path) ||
+            is_open(b, SURFACE_FS_HIDDEN))
+            continue;
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, EINVAL, hidden->held,
+                  "%s cannot be hidden: something in it is granted", QUOTE(hidden->path));
+        error_surface(error, "fs.hidden");
+        return error_hint(error, "hide what stands beside the grant instead, or say --open fs.hidden");
+    }
+    return 0;
+}
+
+/* What stays shut here whatever is opened, because it is opened object by object. */
+static int refuse_opening(const struct builder *b, struct error *error)
+{
+    static const struct {
+        enum surface surface;
+        const char *hint;
+    } rows[] = {
+        {SURFACE_FS_WRITE, "name what may be written: --write PATH"},
+        {SURFACE_FS_TRUNCATE, "name what may be written: --write PATH"},
+        {SURFACE_FS_METADATA, "name what may be written: --write PATH"},
+        {SURFACE_FS_SPECIAL, "name the FIFO: --write PATH"},
+        {SURFACE_FS_DEVICE, "name the node: --device PATH"},
+        {SURFACE_UNIX_ABSTRACT, "use --network host, or the backend landlock"},
+        {SURFACE_NET_TCP, "use --network host"},
+        {SURFACE_NET_UDP, "use --network host"},
+        {SURFACE_IPC_SYSV, "use the backend landlock"},
+        {SURFACE_IPC_MQUEUE, "use the backend landlock"},
+        {SURFACE_PROC_SIGNAL, "use the backend landlock"},
+        {SURFACE_PROC_TRACE,
+         "inside, tracing needs nothing opened; of processes outside it is never allowed"},
+        {SURFACE_PROC_ADJUST, "use the backend landlock"},
+        {SURFACE_PROC_VISIBLE, "use the backend landlock"},
+        {SURFACE_PROC_SURVIVOR, "a process that is to live on belongs outside; --wait-all waits for it"},
+        {SURFACE_PRIV_USERNS, "use the backend landlock"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        if (!is_open(b, rows[i].surface))
+            continue;
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, EINVAL, "not-openable",
+                  "the backend namespace cannot open %s as a whole", surface_table[rows[i].surface].name);
+        error_surface(error, surface_table[rows[i].surface].name);
+        return error_hint(error, "%s", rows[i].hint);
+    }
+    return 0;
+}
+
+static int plan_namespace(const struct resolved *resolved, const struct host *host, bool supervised,
+                          struct plan *plan, struct error *error)
+{
+    struct builder b = {.resolved = resolved, .host = host, .plan = plan, .supervised = supervised};
+    int r;
+
+    plan->backend = "namespace";
+    plan->supervised = supervised;
+    plan->pid_namespace = true;
+    plan->own_tmp = "/tmp";
+    r = refuse_host(&b, error);
+    if (r == 0)
+        r = refuse_unhidden(&b, error);
+    if (r == 0)
+        r = refuse_opening(&b, error);
+    if (r < 0)
+        return r;
+    build_namespace_chain(&b);
+    build_namespace_claims(&b);
+    backend_lower_handed(resolved, host, plan);
+    return build_finish(&b, error);
+}
+
+static const char *const denial_signatures[] = {"Read-only file system", "Permission denied",
+                                                "Operation not permitted", NULL};
+static const struct runner_failure_rule failure_rules[] = {
+    {125, ": fatal: "},
+    {125, "confine: "},
+    {0, NULL},
+};
+
+const struct backend backend_namespace = {
+    .name = "namespace",
+    .what = "own namespaces with a read-only view of the host, Landlock and a system call filter",
+    .plan = plan_namespace,
+    .denial_signatures = denial_signatures,
+    .failure_rules = failure_rules,
+    .automatic = false,
+};

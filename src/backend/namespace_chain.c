@@ -1,0 +1,158 @@
+/*
+ * namespace_chain.c - the words of the chain.
+ *
+ *   detach-run … namespace-run … [landlock-run …] [scope-run …] drop-run … seccomp-run … attest-run … COMMAND
+ *
+ * Paths are handed over as descriptors opened before the chain started. namespace-run opens their names again
+ * in the mount namespace that it makes, and compares; landlock-run takes the objects as they are. What exists
+ * in the view only (/tmp, /dev/shm, /dev/pts) is named.
+ */
+#include "backend/namespace.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void add_named(struct builder *b, const char *option, const char *name)
+{
+    build_word(b, option);
+    build_word(b, name);
+}
+
+static bool is_base_device(const char *path)
+{
+    static const char *const base[] = {"/dev/null",   "/dev/zero",    "/dev/full",
+                                       "/dev/random", "/dev/urandom", "/dev/tty"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(base); i++)
+        if (strcmp(path, base[i]) == 0)
+            return true;
+    return false;
+}
+
+/* What can be read although it lies where the view is private. */
+static void add_kept(struct builder *b)
+{
+    const struct resolved *resolved = b->resolved;
+
+    for (size_t i = 0; i < resolved->path_count; i++) {
+        const struct resolved_path *path = &resolved->paths[i];
+
+        if (path->grant == GRANT_READ && view_is_private(path->path) && !view_shows(b, path->path) &&
+            strncmp(path->path, "/proc", 5) != 0)
+            build_path(b, "--ro", i);
+    }
+    for (size_t i = 0; i < resolved->view.kept.count; i++)
+        if (!view_shows(b, resolved->view.kept.items[i]))
+            add_named(b, "--ro", resolved->view.kept.items[i]);
+}
+
+static void add_roots(struct builder *b)
+{
+    const struct resolved *resolved = b->resolved;
+
+    for (size_t i = 0; i < resolved->path_count; i++) {
+        const struct resolved_path *path = &resolved->paths[i];
+
+        if (path->grant == GRANT_WRITE)
+            build_path(b, "--rw", i);
+        else if (path->grant == GRANT_DEVICE && !is_base_device(path->path))
+            build_path(b, "--device", i);
+        else if (path->grant == GRANT_SOCKET)
+            build_path(b, "--socket", i);
+    }
+}
+
+static void add_held(struct builder *b)
+{
+    const struct resolved *resolved = b->resolved;
+
+    for (size_t i = 0; i < resolved->hidden_count; i++)
+        if (view_masks(b, &resolved->hidden[i]))
+            add_named(b, "--hide", resolved->hidden[i].path);
+    for (size_t i = 0; i < resolved->view.sockets.count && !is_open(b, SURFACE_UNIX_PATH); i++)
+        if (view_shows(b, resolved->view.sockets.items[i]))
+            add_named(b, "--hide", resolved->view.sockets.items[i]);
+    for (size_t i = 0; i < resolved->protected_paths.count; i++)
+        if (view_protects(b, resolved->protected_paths.items[i]))
+            add_named(b, "--protect", resolved->protected_paths.items[i]);
+    for (size_t i = 0; i < resolved->view.copies.count; i++)
+        add_named(b, "--copy", resolved->view.copies.items[i]);
+}
+
+static void chain_namespace(struct builder *b)
+{
+    const struct policy *policy = b->resolved->policy;
+    char text[32];
+
+    build_word(b, "namespace-run");
+    if (b->resolved->uid == 0)
+        add_named(b, "--map", "all");
+    if (cuts_network(b))
+        build_word(b, "--net");
+    if (policy->limit_tmp_size) {
+        snprintf(text, sizeof(text), "%llu", (unsigned long long)policy->limit_tmp_size);
+        add_named(b, "--tmp-size", text);
+    }
+    if (b->supervised) {
+        build_word(b, "--liveness");
+        build_special(b, WORD_LIVENESS);
+        build_word(b, "--channel");
+        build_special(b, WORD_CHANNEL);
+        if (policy->wait_all)
+            build_word(b, "--wait-all");
+    }
+    add_kept(b);
+    add_roots(b);
+    add_held(b);
+    build_word(b, "--");
+}
+
+static void chain_landlock(struct builder *b)
+{
+    static const char *const own[] = {"/tmp", "/dev/shm", "/dev/pts"};
+
+    if (!has_landlock(b))
+        return;
+    build_word(b, "landlock-run");
+    for (size_t i = 0; i < b->resolved->path_count; i++) {
+        enum grant grant = b->resolved->paths[i].grant;
+
+        if (grant == GRANT_READ)
+            build_path(b, "--ro", i);
+        else if (grant == GRANT_WRITE || grant == GRANT_DEVICE)
+            build_path(b, "--rw", i);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+        add_named(b, "--rw", own[i]);
+    build_word(b, "--");
+}
+
+static void chain_scope(struct builder *b)
+{
+    int abi = b->host->landlock_abi;
+    bool names = abi >= ABI_UNIX && !is_open(b, SURFACE_UNIX_PATH);
+
+    if (abi < ABI_SCOPES)
+        return;
+    build_word(b, "scope-run");
+    build_word(b, "--signal");
+    build_word(b, "--abstract");
+    if (names)
+        build_word(b, "--unix");
+    for (size_t i = 0; i < b->resolved->path_count && names; i++)
+        if (b->resolved->paths[i].grant == GRANT_SOCKET)
+            build_path(b, "--socket", i);
+    build_word(b, "--");
+}
+
+void build_namespace_chain(struct builder *b)
+{
+    build_detach(b);
+    chain_namespace(b);
+    chain_landlock(b);
+    chain_scope(b);
+    build_word(b, "drop-run");
+    build_word(b, "--");
+    build_seccomp(b, "namespace", NULL, 0);
+    build_attest(b);
+}

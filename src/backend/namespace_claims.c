@@ -1,0 +1,228 @@
+/*
+ * namespace_claims.c - what the chain holds, each claim together with the check that will show it.
+ *
+ * Two walls stand one behind the other, and each is shown by itself: mounts by the names that the command
+ * would use, Landlock by descriptors of the mounts out here, which no view changes.
+ */
+#include "backend/namespace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/statvfs.h>
+
+#define HIDDEN_CHECKS    16 /* hidden paths tried in one run; every named one is among them */
+#define PROTECTED_CHECKS 8
+
+static void claim_files(struct builder *b)
+{
+    const struct resolved *resolved = b->resolved;
+    bool landlock = has_landlock(b);
+
+    for (size_t i = 0; i < resolved->edge_count; i++) {
+        if (view_shows(b, resolved->edges[i].parent)) {
+            build_hold(b, STATE_ENFORCED, NULL,
+                       CHECK(FS_WRITE, MOUNT, NONE, EDGE, .by_name = true, .index = i, .refused = {EROFS},
+                             .self_contained = true));
+            build_hold(b, STATE_ENFORCED, NULL,
+                       CHECK(FS_METADATA, MOUNT, REMOVE_ATTRIBUTE, EDGE, .by_name = true, .index = i,
+                             .refused = {EROFS}, .self_contained = true));
+        }
+        if (landlock)
+            build_hold(b, STATE_ENFORCED, NULL,
+                       CHECK(FS_WRITE, LANDLOCK, NONE, EDGE, .index = i, .refused = {EACCES},
+                             .self_contained = true));
+    }
+    build_hold(b, STATE_ENFORCED, NULL,
+               CHECK(FS_TRUNCATE, MOUNT, MOUNTED, NONE, .name = "/", .a = ST_RDONLY, .refused = {EROFS},
+                     .self_contained = true));
+    build_hold(b, STATE_ENFORCED, NULL,
+               CHECK(FS_METADATA, MOUNT, MOUNTED, NONE, .name = "/", .a = ST_RDONLY, .refused = {EROFS},
+                     .self_contained = true));
+    build_hold(b, STATE_ENFORCED, NULL,
+               CHECK(FS_DEVICE, MOUNT, MOUNTED, NONE, .name = "/", .a = ST_NODEV, .refused = {EROFS},
+                     .self_contained = true));
+    if (landlock) {
+        build_hold(b, STATE_ENFORCED, NULL,
+                   CHECK(FS_WRITE, LANDLOCK, OPEN, FILE, .a = O_WRONLY, .refused = {EACCES}));
+        if (b->host->landlock_abi >= ABI_TRUNCATE)
+            build_hold(b, STATE_ENFORCED, NULL,
+                       CHECK(FS_TRUNCATE, LANDLOCK, TRUNCATE, FILE, .refused = {EACCES}));
+        build_hold(b, STATE_ENFORCED, NULL,
+                   CHECK(FS_DEVICE, LANDLOCK, OPEN, DEVICE, .a = O_WRONLY, .refused = {EACCES}));
+        build_hold(b, STATE_ENFORCED, NULL,
+                   CHECK(FS_SPECIAL, LANDLOCK, OPEN, FIFO, .a = O_WRONLY, .refused = {EACCES}));
+    } else {
+        plan_reason(b->plan, SURFACE_FS_SPECIAL, "no-landlock");
+    }
+    if (resolved->policy->readable_listed && landlock)
+        build_hold(b, STATE_ENFORCED, NULL,
+                   CHECK(FS_READ, LANDLOCK, OPEN, FILE, .a = O_RDONLY, .refused = {EACCES}));
+    else
+        plan_reason(b->plan, SURFACE_FS_READ, landlock ? "readable-all" : "no-landlock");
+    plan_reason(b->plan, SURFACE_FS_ALIAS, "hard-links");
+    plan_reason(b->plan, SURFACE_FS_WATCH, "readable-files");
+}
+
+/* What is named is tried first, so that a bound on the number of checks never cuts it. */
+static void claim_hidden(struct builder *b)
+{
+    const struct resolved *resolved = b->resolved;
+    size_t tried = 0, masked = 0;
+
+    for (int named = 1; named >= 0; named--)
+        for (size_t i = 0; i < resolved->hidden_count; i++) {
+            const struct hidden *hidden = &resolved->hidden[i];
+
+            if (hidden->named != (named == 1) || !view_masks(b, hidden))
+                continue;
+            masked++;
+            if (!hidden->sample || tried++ >= HIDDEN_CHECKS)
+                continue;
+            build_hold(b, STATE_ENFORCED, NULL,
+                       CHECK(FS_HIDDEN, MOUNT, OPEN, HIDDEN, .by_name = true, .index = i, .a = O_RDONLY,
+                             .refused = {EACCES}, .self_contained = true));
+        }
+    if (is_open(b, SURFACE_FS_HIDDEN))
+        return;
+    if (masked == 0)
+        plan_raise(b->plan, SURFACE_FS_HIDDEN, STATE_ABSENT, MECHANISM_NONE, NULL);
+    else if (tried == 0)
+        plan_raise(b->plan, SURFACE_FS_HIDDEN, STATE_ENFORCED, MECHANISM_MOUNT, NULL);
+    for (size_t i = 0; i < resolved->hidden_count; i++)
+        if (!view_masks(b, &resolved->hidden[i]) && view_shows(b, resolved->hidden[i].path)) {
+            plan_lower(b->plan, SURFACE_FS_HIDDEN, resolved->hidden[i].held);
+            plan_reason(b->plan, SURFACE_FS_HIDDEN, resolved->hidden[i].held);
+        }
+}
+
+static void claim_protected(struct builder *b)
+{
+    const struct strings *paths = &b->resolved->protected_paths;
+    size_t tried = 0;
+
+    for (size_t i = 0; i < paths->count; i++)
+        if (view_protects(b, paths->items[i]) && tried++ < PROTECTED_CHECKS)
+            build_hold(b, STATE_ENFORCED, NULL,
+                       CHECK(FS_PROTECTED, MOUNT, REMOVE_ATTRIBUTE, PROTECTED, .by_name = true, .index = i,
+                             .refused = {EROFS}, .self_contained = true));
+    if (tried == 0 && !is_open(b, SURFACE_FS_PROTECTED))
+        plan_raise(b->plan, SURFACE_FS_PROTECTED, STATE_ABSENT, MECHANISM_NONE, NULL);
+}
+
+static void claim_network(struct builder *b)
+{
+    static const enum surface surfaces[] = {SURFACE_NET_TCP, SURFACE_NET_UDP, SURFACE_NET_OTHER};
+
+    plan_reason(b->plan, SURFACE_NET_LISTED,
+                b->resolved->policy->network == NETWORK_LISTED ? "not-in-this-version" : "not-listed-mode");
+    for (size_t i = 0; i < ARRAY_SIZE(surfaces); i++) {
+        struct check check = CHECK(NET_TCP, NET_NAMESPACE, NAMESPACE, NAMESPACE, .name = "net",
+                                   .refused = {EXDEV}, .self_contained = true);
+
+        if (!cuts_network(b)) {
+            plan_reason(b->plan, surfaces[i], "network-host");
+            continue;
+        }
+        check.surface = surfaces[i];
+        build_hold(b, STATE_ENFORCED, NULL, check);
+    }
+    /* Families that no network namespace holds. */
+    if (cuts_network(b))
+        build_hold(b, STATE_ENFORCED, NULL,
+                   CHECK(NET_OTHER, SECCOMP, SENTINEL, NONE, .self_contained = true));
+}
+
+static void claim_ipc(struct builder *b)
+{
+    static const enum surface surfaces[] = {SURFACE_IPC_SYSV, SURFACE_IPC_MQUEUE};
+    int abi = b->host->landlock_abi;
+
+    for (size_t i = 0; i < ARRAY_SIZE(surfaces); i++) {
+        struct check check = CHECK(IPC_SYSV, IPC_NAMESPACE, NAMESPACE, NAMESPACE, .name = "ipc",
+                                   .refused = {EXDEV}, .self_contained = true);
+
+        check.surface = surfaces[i];
+        build_hold(b, STATE_ENFORCED, NULL, check);
+    }
+    build_hold(b, STATE_ENFORCED, NULL,
+               CHECK(IPC_KEYRING, SECCOMP, KEYRING, NONE, .refused = {EPERM}, .self_contained = true));
+    if (cuts_network(b))
+        build_hold(b, STATE_ENFORCED, NULL,
+                   CHECK(UNIX_ABSTRACT, NET_NAMESPACE, NAMESPACE, NAMESPACE, .name = "net",
+                         .refused = {EXDEV}, .self_contained = true));
+    else if (abi < ABI_SCOPES)
+        plan_reason(b->plan, SURFACE_UNIX_ABSTRACT, "no-scopes");
+    if (abi >= ABI_SCOPES)
+        build_hold(
+            b, STATE_ENFORCED, NULL,
+            CHECK(UNIX_ABSTRACT, LANDLOCK_SCOPE, CONNECT_ABSTRACT, SOCKET_ABSTRACT, .refused = {EPERM}));
+    /* Names in /run and /tmp are gone, and masks lie on those that somebody listened on at the start. */
+    if (abi >= ABI_UNIX)
+        build_hold(b, STATE_ENFORCED, NULL,
+                   CHECK(UNIX_PATH, LANDLOCK_SCOPE, CONNECT_PATH, SOCKET_PATH, .refused = {EACCES}));
+    build_hold(
+        b, STATE_PARTIAL, "sockets-of-later",
+        CHECK(UNIX_PATH, MOUNT, OBJECT, OBJECT, .name = "/run", .refused = {EXDEV}, .self_contained = true));
+    build_hold(
+        b, STATE_PARTIAL, "sockets-of-later",
+        CHECK(UNIX_PATH, MOUNT, OBJECT, OBJECT, .name = "/tmp", .refused = {EXDEV}, .self_contained = true));
+}
+
+static void claim_processes(struct builder *b)
+{
+    build_hold(b, STATE_ENFORCED, NULL,
+               CHECK(PROC_SIGNAL, PID_NAMESPACE, SIGNAL, PROCESS, .refused = {ESRCH}));
+    if (b->host->landlock_abi >= ABI_SCOPES)
+        build_hold(b, STATE_ENFORCED, NULL,
+                   CHECK(PROC_SIGNAL, LANDLOCK_SCOPE, SIGNAL, INIT, .refused = {EPERM}));
+    build_hold(b, STATE_ENFORCED, NULL,
+               CHECK(PROC_TRACE, PID_NAMESPACE, READ_MEMORY, PROCESS, .refused = {ESRCH}));
+    build_hold(b, STATE_ENFORCED, NULL,
+               CHECK(PROC_ADJUST, PID_NAMESPACE, PRLIMIT, PROCESS, .refused = {ESRCH}));
+    build_hold(b, STATE_ENFORCED, NULL,
+               CHECK(PROC_VISIBLE, PID_NAMESPACE, NAMESPACE, NAMESPACE, .name = "pid", .refused = {EXDEV},
+                     .self_contained = true));
+    build_hold(b, STATE_ENFORCED, NULL,
+               CHECK(PROC_VISIBLE, MOUNT, OBJECT, OBJECT, .name = "/proc", .refused = {EXDEV},
+                     .self_contained = true));
+    if (!is_open(b, SURFACE_PROC_SURVIVOR))
+        plan_raise(b->plan, SURFACE_PROC_SURVIVOR, STATE_ENFORCED, MECHANISM_PID_NAMESPACE, NULL);
+}
+
+/* The view has terminals of its own: none that exists out here has a name in it. */
+static void claim_terminals(struct builder *b)
+{
+    static const enum surface surfaces[] = {SURFACE_TTY_READ, SURFACE_TTY_INJECT, SURFACE_TTY_STATE};
+
+    for (size_t i = 0; i < ARRAY_SIZE(surfaces); i++) {
+        struct check check = CHECK(TTY_READ, MOUNT, OBJECT, OBJECT, .name = "/dev/pts", .refused = {EXDEV},
+                                   .self_contained = true);
+
+        check.surface = surfaces[i];
+        if (b->supervised || !b->host->terminal)
+            build_hold(b, STATE_ENFORCED, NULL, check);
+    }
+}
+
+static void claim_room(struct builder *b)
+{
+    if (b->resolved->policy->limit_tmp_size)
+        build_hold(b, STATE_ENFORCED, NULL,
+                   CHECK(LIMIT_TMP_SIZE, MOUNT, ROOM, NONE, .name = "/tmp",
+                         .a = (int64_t)b->resolved->policy->limit_tmp_size, .refused = {EFBIG},
+                         .self_contained = true));
+}
+
+void build_namespace_claims(struct builder *b)
+{
+    claim_files(b);
+    claim_hidden(b);
+    claim_protected(b);
+    claim_network(b);
+    claim_ipc(b);
+    claim_processes(b);
+    claim_room(b);
+    build_claims_common(b);
+    claim_terminals(b);
+}

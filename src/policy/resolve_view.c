@@ -1,0 +1,143 @@
+/*
+ * resolve_view.c - what a view of its own has to know of this machine: what must stay readable in places that
+ * become private, what must change hands, what must not be reached.
+ *
+ * Distributions differ here. NixOS keeps its programs under /run; a resolver's file often lies there; files
+ * of root appear as nobody's in a user namespace, and ssh refuses settings that somebody unknown owns.
+ *
+ * Should:  name only what is there.
+ * Mustn't: keep a socket or a directory of sockets: those are asked for by name (--socket).
+ */
+#include "policy/resolve_internal.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#define SOCKETS_MAX 256
+#define COPIES_MAX  64
+
+/* Where programs and what they need to start may lie, besides the usual places. */
+static const char *const kept_places[] = {
+    "/run/current-system", "/run/booted-system",    "/run/wrappers",
+    "/run/opengl-driver",  "/run/opengl-driver-32",
+};
+
+/* Files whose owner ssh looks at, named by their directory; links in it lead to where they really are. */
+static const char *const owned_places[] = {"/etc/ssh/ssh_config.d"};
+
+/* Adds the canonical name of PATH, if it is there. */
+static int add_canonical(struct resolving *resolving, struct strings *list, const char *path, mode_t type)
+{
+    _cleanup_opened_ struct opened opened = {.fd = -1};
+    int r = path_open(path, &opened);
+
+    if (r == -ENOMEM)
+        return error_no_memory(resolving->error);
+    if (r < 0 || (type && (opened.st.st_mode & S_IFMT) != type) || strings_have(list, opened.path))
+        return 0;
+    return strings_add(list, opened.path) < 0 ? error_no_memory(resolving->error) : 0;
+}
+
+static int find_kept(struct resolving *resolving)
+{
+    struct resolved *resolved = resolving->resolved;
+    int r = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(kept_places) && r == 0; i++)
+        r = add_canonical(resolving, &resolved->view.kept, kept_places[i], 0);
+    if (r == 0)
+        r = add_canonical(resolving, &resolved->view.kept, "/etc/resolv.conf", S_IFREG);
+    /* The directory in which the command starts, so that it can. */
+    if (r == 0 && resolved->cwd && strcmp(resolved->cwd, "/") != 0 &&
+        strings_add(&resolved->view.kept, resolved->cwd) < 0)
+        r = error_no_memory(resolving->error);
+    return r;
+}
+
+static int find_copies(struct resolving *resolving)
+{
+    struct strings *copies = &resolving->resolved->view.copies;
+    int r = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(owned_places) && r == 0; i++) {
+        DIR *directory = resolving->resolved->uid == 0 ? NULL : opendir(owned_places[i]);
+
+        for (struct dirent *entry; directory && r == 0 && copies->count < COPIES_MAX;) {
+            char path[512];
+
+            entry = readdir(directory);
+            if (!entry)
+                break;
+            if (entry->d_name[0] == '.' ||
+                (size_t)snprintf(path, sizeof(path), "%s/%s", owned_places[i], entry->d_name) >=
+                    sizeof(path) ||
+                access(path, R_OK) != 0)
+                continue;
+            r = add_canonical(resolving, copies, path, S_IFREG);
+        }
+        if (directory)
+            closedir(directory);
+    }
+    return r;
+}
+
+/* Is the name one that the policy grants? */
+static bool is_granted_socket(const struct resolved *resolved, const char *path)
+{
+    for (size_t i = 0; i < resolved->path_count; i++)
+        if (resolved->paths[i].grant == GRANT_SOCKET && strcmp(resolved->paths[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+/* Nothing of the host's is seen in there anyway. */
+static bool is_private_place(const char *path)
+{
+    static const char *const places[] = {"/run/", "/var/run/", "/tmp/", "/dev/"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+        if (strncmp(path, places[i], strlen(places[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Every name of the kernel's list on which somebody listens: the flag of a listening socket is set. */
+static int find_sockets(struct resolving *resolving)
+{
+    struct strings *sockets = &resolving->resolved->view.sockets;
+    FILE *list = fopen("/proc/net/unix", "re");
+    char line[512];
+    int r = 0;
+
+    while (list && r == 0 && sockets->count < SOCKETS_MAX && fgets(line, sizeof(line), list)) {
+        char *path = strchr(line, '/');
+        struct stat st;
+
+        if (!path)
+            continue;
+        path[strcspn(path, "\n")] = '\0';
+        if (!resolved_under_writable(resolving->resolved, path) && is_private_place(path))
+            continue;
+        if (lstat(path, &st) != 0 || !S_ISSOCK(st.st_mode))
+            continue;
+        if (!is_granted_socket(resolving->resolved, path))
+            r = add_canonical(resolving, sockets, path, S_IFSOCK);
+    }
+    if (list)
+        fclose(list);
+    return r;
+}
+
+int resolve_view(struct resolving *resolving)
+{
+    const char *backend = resolving->policy->backend;
+    int r;
+
+    if (resolving->resolved->mode == MODE_DANGER_FULL_ACCESS || (backend && strcmp(backend, "landlock") == 0))
+        return 0; /* no view of its own */
+    r = find_kept(resolving);
+    if (r == 0)
+        r = find_copies(resolving);
+    return r < 0 ? r : find_sockets(resolving);
+}
