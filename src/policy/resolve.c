@@ -70,6 +70,8 @@ static int resolve_confined(struct resolving *resolving)
         r = resolve_protected(resolving);
     if (r == 0)
         r = resolve_view(resolving);
+    if (r == 0)
+        r = resolve_overlays(resolving);
     return r;
 }
 
@@ -129,7 +131,7 @@ int resolve_policy(const struct policy *policy, char *const *env, struct resolve
     struct rlimit limit;
     int r;
 
-    *resolved = (struct resolved){.policy = policy, .workspace_fd = -1, .cwd_fd = -1};
+    *resolved = (struct resolved){.policy = policy, .workspace_fd = -1, .cwd_fd = -1, .cache_lock = -1};
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
         resolved->descriptor_limit = limit.rlim_cur;
     r = resolve_steps(&resolving);
@@ -142,7 +144,7 @@ int resolve_policy(const struct policy *policy, char *const *env, struct resolve
 int resolve_workspace(const struct policy *policy, char *const *env, char **ret_path, int *ret_fd,
                       struct error *error)
 {
-    struct resolved resolved = {.policy = policy, .workspace_fd = -1, .cwd_fd = -1};
+    struct resolved resolved = {.policy = policy, .workspace_fd = -1, .cwd_fd = -1, .cache_lock = -1};
     struct resolving resolving = {.policy = policy, .env = env, .resolved = &resolved, .error = error};
     _cleanup_opened_ struct opened workspace = {.fd = -1};
     int r = resolving_start(&resolving);
@@ -203,6 +205,7 @@ void resolved_free(struct resolved *resolved)
     free(resolved->cwd);
     free(resolved->home);
     free(resolved->tmp_directory);
+    caches_free(resolved);
     strings_free(&resolved->env);
     strings_free(&resolved->env_unset);
     strings_free(&resolved->env_secrets);
@@ -217,5 +220,5 @@ void resolved_free(struct resolved *resolved)
     strings_free(&resolved->ephemeral);
     strings_free(&resolved->warnings);
     free(resolved->pass_fds);
-    *resolved = (struct resolved){.workspace_fd = -1, .cwd_fd = -1};
+    *resolved = (struct resolved){.workspace_fd = -1, .cwd_fd = -1, .cache_lock = -1};
 }

@@ -92,6 +92,17 @@ struct view {
     struct strings sockets; /* pathname sockets that somebody listened on */
 };
 
+/*
+ * The cache of one tool, with `--caches private`. Without mounts, variables lead the tool to a private
+ * directory. A backend that mounts lays an overlay on the usual place instead, if there is one: the user's
+ * own cache below, which stays as it is, and what the command writes in a directory of the workspace's.
+ */
+struct cache_choice {
+    struct strings env;          /* NAME=VALUE, TMP_PLACEHOLDER in it: without the overlay */
+    struct strings env_overlaid; /* NAME=VALUE: with it */
+    size_t place, upper;         /* indices into paths, grant GRANT_NONE; SIZE_MAX: there is no overlay */
+};
+
 struct skipped {
     char *what; /* `write ~/.cache/go-build` */
     char *why;
@@ -125,7 +136,10 @@ struct resolved {
     bool require_full;
     bool named[SURFACE_COUNT]; /* the user named something that stands or falls with this surface */
 
-    struct strings env;         /* the command's, NAME=VALUE, TMP_PLACEHOLDER in it; the run adds TMPDIR */
+    struct strings env;          /* the command's, NAME=VALUE, but for the caches' and TMPDIR */
+    struct cache_choice *caches; /* their variables come after `env` and replace what has the same name */
+    size_t cache_count;
+    int cache_lock;             /* keeps the uppers from a second mount while it is open; -1: no overlays */
     char *tmp_directory;        /* --tmp DIR, canonical; TMPDIR names it. NULL: none is named */
     struct strings env_unset;   /* names taken away by @secrets or by name, for the report */
     struct strings env_secrets; /* names that @secrets took away: checked to be absent */
@@ -175,6 +189,9 @@ int resolved_skip(struct resolved *resolved, const char *by, const char *value, 
 /* resolved_source() - for people, who asked: `from --write`, `the workspace, from --workspace`.
  * @source: of a grant, a hidden or a protected path of @resolved */
 void resolved_source(const struct resolved *resolved, const struct source *source, struct text *text);
+
+/* cache_env() - the variables of one cache. @overlays: the backend mounts each overlay that there is. */
+const struct strings *cache_env(const struct cache_choice *choice, bool overlays);
 
 /* resolved_under_writable() - is @path (canonical) equal to or below a writable grant? */
 bool resolved_under_writable(const struct resolved *resolved, const char *path);

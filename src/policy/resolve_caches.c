@@ -2,16 +2,18 @@
  * resolve_caches.c - the caches of tools, which live in the home and would be read-only there.
  *
  * `private`: a directory of this workspace below the user's cache directory,
- * handed to each tool by its own variable. Where there is no such directory
- * (read-only mode, no home, a home of somebody else) the variables point into
- * the private temp directory, which only the run knows: their values start
- * with TMP_PLACEHOLDER.
+ * handed to each tool by its own variable; or, in a backend that mounts, an
+ * overlay on the usual place (resolve_overlays.c). Where there is no such
+ * directory (read-only mode, no home, a home of somebody else) the variables
+ * point into the private temp directory, which only the run knows: their
+ * values hold TMP_PLACEHOLDER.
  *
- * Cargo has no variable: CARGO_HOME also holds its settings and credentials,
- * and offline builds work with it read-only. Go's modules are moved only when
- * there is a network to fill the new place from; the old place serves as proxy.
+ * CARGO_HOME holds settings and programs, too, and Go's modules are of no use
+ * without those that are there already: these two are moved only when there is
+ * a network to fill the new place from, or nothing to lose at the old one.
  *
- * Should:  leave alone every variable that the caller has set.
+ * Should:  leave alone every variable that the caller has set, unless it says
+ *          what the tool would do without.
  * Mustn't: make a directory in somebody else's tree, or as root in a user's:
  *          the user's own file system identity is taken for that.
  */
@@ -21,23 +23,25 @@
 #include <sys/fsuid.h>
 #include <unistd.h>
 
-struct cache {
-    const char *variable, *again; /* `again`: another spelling that the caller may have set */
-    const char *directory;
-    bool network; /* only when the command has a network */
+/* clang-format off */
+const struct cache cache_table[] = {
+    {"GOCACHE", NULL, ".cache/go-build", "go-build", {".cache/go-build"}, "XDG_CACHE_HOME", ".cache", CACHE_ALWAYS, true},
+    {"GOMODCACHE", NULL, "go/pkg/mod", "go-mod", {"go/pkg/mod"}, "GOPATH", "go", CACHE_MISSING, false},
+    {"npm_config_cache", "NPM_CONFIG_CACHE", ".npm", "npm", {".npm"}, NULL, NULL, CACHE_ALWAYS, true},
+    {"PNPM_HOME", NULL, ".local/share/pnpm", "pnpm", {".local/share/pnpm/store"}, "XDG_DATA_HOME", ".local/share", CACHE_ALWAYS, true},
+    {"YARN_CACHE_FOLDER", NULL, ".cache/yarn", "yarn", {".cache/yarn"}, "XDG_CACHE_HOME", ".cache", CACHE_ALWAYS, true},
+    {"YARN_GLOBAL_FOLDER", NULL, ".yarn/berry", "yarn-berry", {".yarn/berry"}, NULL, NULL, CACHE_ALWAYS, true},
+    {"PIP_CACHE_DIR", NULL, ".cache/pip", "pip", {".cache/pip"}, "XDG_CACHE_HOME", ".cache", CACHE_ALWAYS, true},
+    {"UV_CACHE_DIR", NULL, ".cache/uv", "uv", {".cache/uv"}, "XDG_CACHE_HOME", ".cache", CACHE_ALWAYS, true},
+    {"CARGO_HOME", NULL, ".cargo", "cargo", {".cargo/registry"}, NULL, NULL, CACHE_MISSING, false},
+    {NULL, NULL, NULL, "cargo-git", {".cargo/git"}, "CARGO_HOME", ".cargo", CACHE_NEVER, false},
+    {"CCACHE_DIR", NULL, NULL, "ccache", {".ccache", ".cache/ccache"}, "XDG_CACHE_HOME", ".cache", CACHE_ALWAYS, true},
+    {"GRADLE_USER_HOME", NULL, ".gradle", "gradle", {".gradle"}, NULL, NULL, CACHE_ALWAYS, true},
+    {NULL, NULL, NULL, "maven", {".m2/repository"}, NULL, NULL, CACHE_NEVER, false}, /* add_maven() */
+    {"XDG_CACHE_HOME", NULL, ".cache", "xdg", {NULL}, NULL, NULL, CACHE_ALWAYS, false},
 };
-
-static const struct cache caches[] = {
-    {"GOCACHE", NULL, "go-build", false},
-    {"GOMODCACHE", NULL, "go-mod", true},
-    {"npm_config_cache", "NPM_CONFIG_CACHE", "npm", false},
-    {"YARN_CACHE_FOLDER", NULL, "yarn", false},
-    {"PIP_CACHE_DIR", NULL, "pip", false},
-    {"UV_CACHE_DIR", NULL, "uv", false},
-    {"CCACHE_DIR", NULL, "ccache", false},
-    {"GRADLE_USER_HOME", NULL, "gradle", false},
-    {"XDG_CACHE_HOME", NULL, "xdg", false},
-};
+/* clang-format on */
+const size_t cache_table_count = ARRAY_SIZE(cache_table);
 
 /* What `host` grants, below the home; only what is there. */
 static const char *const host_caches[] = {
@@ -46,8 +50,7 @@ static const char *const host_caches[] = {
     ".gradle/caches",  ".gradle/wrapper", ".m2/repository",
 };
 
-/* The home whose caches are meant: $HOME if it belongs to the command's user, else that of its account. */
-static int open_cache_home(const struct resolving *resolving, struct opened *home)
+int open_cache_home(const struct resolving *resolving, struct opened *home)
 {
     const char *names[] = {resolving->env_home, resolving->command_home};
 
@@ -85,16 +88,16 @@ static int step_into(int fd, const char *name, uid_t uid, bool follow)
     return steal_fd(&next);
 }
 
-/* The workspace's canonical name as one file name: `/` is `-`, and `-` and `%` are escaped, so that no two
- * workspaces share a cache. NULL: too long, or out of memory. */
-static char *cache_name(const char *workspace)
+/* `/` is `-`; that, `%` and what has a meaning in lists, options and addresses are escaped, so that no two
+ * workspaces share a cache and no tool takes its name apart. */
+char *cache_name(const char *workspace)
 {
     struct text text = {0};
 
     for (const char *at = workspace + 1; *at; at++)
         if (*at == '/')
             text_add(&text, "-");
-        else if (*at == '-' || *at == '%')
+        else if ((unsigned char)*at <= ' ' || strchr("-%\"'\\,;:$#?", *at))
             text_addf(&text, "%%%02x", (unsigned char)*at);
         else
             text_add_bytes(&text, at, 1);
@@ -103,10 +106,9 @@ static char *cache_name(const char *workspace)
     return text.data;
 }
 
-/* Makes and opens `.cache/confine/caches/NAME` below @home. Return: the descriptor or -errno. */
-static int make_directory(const struct resolving *resolving, const struct opened *home, const char *name)
+int cache_directory(const struct resolving *resolving, const struct opened *home, const char *const steps[],
+                    size_t count)
 {
-    const char *steps[] = {".cache", "confine", "caches", name};
     const struct resolved *resolved = resolving->resolved;
     int fd = fcntl(home->fd, F_DUPFD_CLOEXEC, 3);
 
@@ -116,7 +118,7 @@ static int make_directory(const struct resolving *resolving, const struct opened
         setfsgid(resolved->gid);
         setfsuid(resolved->uid);
     }
-    for (size_t i = 0; i < ARRAY_SIZE(steps) && fd >= 0; i++)
+    for (size_t i = 0; i < count && fd >= 0; i++)
         fd = step_into(fd, steps[i], resolved->uid, i == 0);
     if (resolved->switch_user) {
         setfsuid(resolving->caller);
@@ -126,27 +128,24 @@ static int make_directory(const struct resolving *resolving, const struct opened
 }
 
 /* Return: 0 with @directory open, -ENOENT when the temp directory has to do, -ENOMEM. */
-static int open_private(struct resolving *resolving, struct opened *directory)
+static int open_private(struct resolving *resolving, const struct opened *home, struct opened *directory)
 {
     const struct resolved *resolved = resolving->resolved;
-    _cleanup_opened_ struct opened home = {.fd = -1};
     _cleanup_free_ char *name = NULL, *path = NULL;
     struct stat st;
     int r;
 
-    if (resolved->mode != MODE_WORKSPACE_WRITE || !resolved->workspace)
+    if (resolved->mode != MODE_WORKSPACE_WRITE || !resolved->workspace || home->fd < 0)
         return -ENOENT;
-    r = open_cache_home(resolving, &home);
-    if (r < 0)
-        return r;
     name = cache_name(resolved->workspace);
     if (!name)
         return -ENOENT;
-    directory->fd = make_directory(resolving, &home, name);
+    directory->fd =
+        cache_directory(resolving, home, (const char *[]){".cache", "confine", "caches", name}, 4);
     if (directory->fd < 0 || fstat(directory->fd, &st) != 0)
         return -ENOENT;
     directory->fd = fd_close(directory->fd);
-    if (asprintf(&path, "%s/.cache/confine/caches/%s", home.path, name) < 0)
+    if (asprintf(&path, "%s/.cache/confine/caches/%s", home->path, name) < 0)
         return -ENOMEM;
     r = path_open(path, directory); /* for its canonical name; it must be the directory just made */
     if (r == -ENOMEM)
@@ -160,9 +159,32 @@ static int open_private(struct resolving *resolving, struct opened *directory)
     return 0;
 }
 
-static bool is_set(const struct resolving *resolving, const char *name)
+int cache_is_set(const struct resolving *resolving, const char *home, const char *name, const char *usual)
 {
-    return name && (env_value(resolving->env, name) || env_value(resolving->resolved->env.items, name));
+    const char *value = name ? env_value(resolving->resolved->env.items, name) : NULL;
+    size_t length = home ? strlen(home) : 0;
+
+    if (!value && name)
+        value = env_value(resolving->env, name);
+    if (!value)
+        return 0;
+    return !(usual && home && strncmp(value, home, length) == 0 && value[length] == '/' &&
+             strcmp(value + length + 1, usual) == 0);
+}
+
+/* The user's own, for the tools that can read from one cache and write to another. */
+static bool has_own(const struct resolving *resolving, const char *home, const char *place)
+{
+    const struct resolved *resolved = resolving->resolved;
+    _cleanup_free_ char *path = NULL;
+
+    if (!home || asprintf(&path, "%s/%s", home, place) < 0 || access(path, X_OK) != 0)
+        return false;
+    for (size_t i = 0; i < resolved->path_count; i++)
+        if ((resolved->paths[i].grant == GRANT_READ || resolved->paths[i].grant == GRANT_WRITE) &&
+            path_contains(resolved->paths[i].path, path))
+            return true;
+    return false;
 }
 
 static bool has_network(const struct resolving *resolving)
@@ -170,41 +192,78 @@ static bool has_network(const struct resolving *resolving)
     return resolving->policy->network != NETWORK_NONE;
 }
 
-/* The host's own cache as something to read from, where a tool can. */
-static int add_lower(struct resolving *resolving, const char *home, const char *base)
+/* Where one cache goes. */
+struct target {
+    const char *home; /* NULL: there is none */
+    const char *base; /* the private directory */
+    struct cache_choice *choice;
+};
+
+/* Maven takes a second repository to read from since 3.9, which also is the first to look at MAVEN_ARGS. An
+ * older one is left with the user's own repository as long as it has to get by with what is in there. */
+static int add_maven(struct resolving *resolving, const struct target *target)
 {
-    static const struct {
-        const char *variable, *probe, *format; /* format: host's home, private base */
-        bool network;
-    } lowers[] = {
-        {"GRADLE_RO_DEP_CACHE", ".gradle/caches/modules-2", "GRADLE_RO_DEP_CACHE=%1$s/.gradle/caches", false},
-        {"MAVEN_ARGS", ".m2/repository",
-         "MAVEN_ARGS=-Dmaven.repo.local=%2$s/maven -Dmaven.repo.local.tail=%1$s/.m2/repository", false},
-        {"GOPROXY", "go/pkg/mod/cache/download",
-         "GOPROXY=file://%1$s/go/pkg/mod/cache/download,https://proxy.golang.org,direct", true},
-    };
+    bool own = has_own(resolving, target->home, ".m2/repository");
+    _cleanup_free_ char *value = NULL;
     int r = 0;
 
-    for (size_t i = 0; i < ARRAY_SIZE(lowers) && r == 0; i++) {
-        _cleanup_free_ char *probe = NULL;
-        struct text text = {0};
-
-        if (asprintf(&probe, "%s/%s", home, lowers[i].probe) < 0)
-            return -ENOMEM;
-        if (is_set(resolving, lowers[i].variable) || access(probe, X_OK) != 0 || strpbrk(home, " \t\n,") ||
-            (lowers[i].network && !has_network(resolving)))
-            continue;
-        for (const char *at = lowers[i].format; *at; at++)
-            if (strncmp(at, "%1$s", 4) == 0 || strncmp(at, "%2$s", 4) == 0) {
-                text_add(&text, at[1] == '1' ? home : base);
-                at += 3;
-            } else {
-                text_add_bytes(&text, at, 1);
-            }
-        r = text.failed ? -ENOMEM : strings_add(&resolving->resolved->env, text.data);
-        text_free(&text);
-    }
+    if (strpbrk(target->base, " \t\n") || (own && strpbrk(target->home, " \t\n,")))
+        return 0; /* both variables are taken apart at blanks */
+    if (own && asprintf(&value, "-Dmaven.repo.local=%s/maven -Dmaven.repo.local.tail=%s/.m2/repository",
+                        target->base, target->home) < 0)
+        return -ENOMEM;
+    if (!own && asprintf(&value, "-Dmaven.repo.local=%s/maven", target->base) < 0)
+        return -ENOMEM;
+    if (!cache_is_set(resolving, NULL, "MAVEN_ARGS", NULL))
+        r = strings_addf(&target->choice->env, "MAVEN_ARGS=%s", value);
+    if (r == 0 && (!own || has_network(resolving)) && !cache_is_set(resolving, NULL, "MAVEN_OPTS", NULL))
+        r = strings_addf(&target->choice->env, "MAVEN_OPTS=%s", value);
     return r;
+}
+
+/* A file of settings may name a proxy, which a variable of ours would replace. */
+static bool has_go_settings(const struct resolving *resolving, const char *home)
+{
+    _cleanup_free_ char *path = NULL;
+
+    return cache_is_set(resolving, NULL, "GOENV", NULL) || asprintf(&path, "%s/.config/go/env", home) < 0 ||
+           access(path, F_OK) == 0;
+}
+
+/* The user's own cache as something to read from, for a tool whose cache was moved. */
+static int add_lower(struct resolving *resolving, const struct cache *cache, const struct target *target)
+{
+    const char *home = target->home;
+
+    if (!home)
+        return 0;
+    if (strcmp(cache->directory, "gradle") == 0 && has_own(resolving, home, ".gradle/caches/modules-2") &&
+        !cache_is_set(resolving, NULL, "GRADLE_RO_DEP_CACHE", NULL))
+        return strings_addf(&target->choice->env, "GRADLE_RO_DEP_CACHE=%s/.gradle/caches", home);
+    if (strcmp(cache->directory, "go-mod") == 0 && has_own(resolving, home, "go/pkg/mod/cache/download") &&
+        !cache_is_set(resolving, NULL, "GOPROXY", NULL) && !strpbrk(home, " \t\n,|%") &&
+        !has_go_settings(resolving, home))
+        return strings_addf(&target->choice->env,
+                            "GOPROXY=file://%s/go/pkg/mod/cache/download,https://proxy.golang.org,direct",
+                            home);
+    return 0;
+}
+
+static int add_variables(struct resolving *resolving, const struct cache *cache, const struct target *target)
+{
+    int r;
+
+    if (strcmp(cache->directory, "maven") == 0)
+        return add_maven(resolving, target);
+    if (cache->when == CACHE_NEVER || cache_is_set(resolving, target->home, cache->variable, cache->usual) ||
+        cache_is_set(resolving, target->home, cache->again, cache->usual))
+        return 0;
+    if (cache->when == CACHE_MISSING && !has_network(resolving) &&
+        (cache_is_set(resolving, target->home, cache->moved, cache->moved_usual) ||
+         has_own(resolving, target->home, cache->places[0])))
+        return 0;
+    r = strings_addf(&target->choice->env, "%s=%s/%s", cache->variable, target->base, cache->directory);
+    return r == 0 ? add_lower(resolving, cache, target) : r;
 }
 
 static int add_private(struct resolving *resolving)
@@ -212,28 +271,41 @@ static int add_private(struct resolving *resolving)
     struct resolved *resolved = resolving->resolved;
     _cleanup_opened_ struct opened directory = {.fd = -1}, home = {.fd = -1};
     _cleanup_free_ char *base = NULL;
-    int r = open_private(resolving, &directory);
+    int r = open_cache_home(resolving, &home);
 
+    if (r != -ENOMEM)
+        r = open_private(resolving, &home, &directory);
     if (r == -ENOMEM)
         return error_no_memory(resolving->error);
     base = strdup(r == 0 ? directory.path : TMP_PLACEHOLDER);
-    if (!base)
+    resolved->caches = calloc(cache_table_count, sizeof(*resolved->caches));
+    if (!base || !resolved->caches)
         return error_no_memory(resolving->error);
-    if (r == 0)
-        r = resolving_add(resolving, &directory, GRANT_WRITE, false, true, NULL);
-    else
-        r = 0;
-    for (size_t i = 0; i < ARRAY_SIZE(caches) && r == 0; i++) {
-        const struct cache *cache = &caches[i];
+    r = r == 0 ? resolving_add(resolving, &directory, GRANT_WRITE, false, true, NULL) : 0;
+    for (size_t i = 0; i < cache_table_count && r == 0; i++) {
+        struct cache_choice *choice = &resolved->caches[resolved->cache_count++];
 
-        if (is_set(resolving, cache->variable) || is_set(resolving, cache->again) ||
-            (cache->network && !has_network(resolving)))
-            continue;
-        r = strings_addf(&resolved->env, "%s=%s/%s", cache->variable, base, cache->directory);
+        *choice = (struct cache_choice){.place = SIZE_MAX, .upper = SIZE_MAX};
+        r = add_variables(resolving, &cache_table[i],
+                          &(struct target){.home = home.path, .base = base, .choice = choice});
     }
-    if (r == 0 && open_cache_home(resolving, &home) == 0)
-        r = add_lower(resolving, home.path, base);
     return r == -ENOMEM ? error_no_memory(resolving->error) : r;
+}
+
+const struct strings *cache_env(const struct cache_choice *choice, bool overlays)
+{
+    return overlays && choice->place != SIZE_MAX ? &choice->env_overlaid : &choice->env;
+}
+
+void caches_free(struct resolved *resolved)
+{
+    for (size_t i = 0; i < resolved->cache_count; i++) {
+        strings_free(&resolved->caches[i].env);
+        strings_free(&resolved->caches[i].env_overlaid);
+    }
+    free(resolved->caches);
+    if (resolved->cache_count > 0) /* else nothing was ever put there */
+        fd_close(resolved->cache_lock);
 }
 
 static int grant_host(struct resolving *resolving)

@@ -186,7 +186,50 @@ int resolve_env(struct resolving *resolving);
 
 /* --- resolve_caches.c --- */
 
+/* When the variable of a cache is set. */
+enum cache_when {
+    CACHE_ALWAYS = 0,
+    CACHE_MISSING, /* only when there is a network to fill the private one from, or none of the user's own */
+    CACHE_NEVER,   /* there is an overlay or nothing */
+};
+
+/* A cache of a tool. Places and usual values are below the home. */
+struct cache {
+    const char *variable, *again; /* `again`: another spelling that the caller may have set */
+    const char *usual;            /* the variable's value that says the same as none; NULL: there is none */
+    const char *directory;        /* below the private directory */
+    const char *places[2];        /* what an overlay is laid on: the first that exists */
+    const char *moved;       /* a variable of the caller's that moves the place, unless it has the value */
+    const char *moved_usual; /* of this */
+    enum cache_when when;
+    bool overlaid; /* with the overlay the variable has the usual value, or names the place */
+};
+
+/* The resolved choices are one for each, in this order. */
+extern const struct cache cache_table[];
+extern const size_t cache_table_count;
+
 int resolve_caches(struct resolving *resolving);
+void caches_free(struct resolved *resolved);
+
+/* cache_is_set() - does the caller have the variable, with another value than @usual below @home? NULL as a
+ * name is never set. Return: 1 yes, 0 no, -ENOMEM. */
+int cache_is_set(const struct resolving *resolving, const char *home, const char *name, const char *usual);
+
+/* open_cache_home() - the home whose caches are meant: $HOME if it belongs to the command's user, else that
+ * of its account. Return: 0, -ENOENT, -ENOMEM. */
+int open_cache_home(const struct resolving *resolving, struct opened *home);
+
+/* cache_name() - the workspace as one file name, owned by the caller. NULL: too long, or out of memory. */
+char *cache_name(const char *workspace);
+
+/* cache_directory() - opens `STEPS[0]/STEPS[1]…` below @home, made as the command's user where it is missing,
+ * and nobody else's. Return: an O_PATH descriptor owned by the caller, or -errno. */
+int cache_directory(const struct resolving *resolving, const struct opened *home, const char *const steps[],
+                    size_t count);
+
+/* --- resolve_overlays.c --- */
+int resolve_overlays(struct resolving *resolving);
 
 /* --- resolve_hide.c --- */
 int resolve_hidden(struct resolving *resolving);

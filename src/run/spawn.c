@@ -178,11 +178,47 @@ static int add_tmp(struct launch *launch, const struct strings *env, const char 
     return r;
 }
 
-/* The resolved environment, with the temp directory's name where it belongs. */
+/* Does a cache have this variable for itself? */
+static bool is_cache_variable(const struct plan *plan, const struct resolved *resolved, const char *variable)
+{
+    size_t length = strcspn(variable, "=") + 1;
+
+    for (size_t i = 0; i < resolved->cache_count; i++) {
+        const struct strings *env = cache_env(&resolved->caches[i], plan->overlays);
+
+        for (size_t j = 0; j < env->count; j++)
+            if (strncmp(env->items[j], variable, length) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* Where tools find their caches. Without a temp directory, what would point into it is left out. */
+static int add_caches(struct launch *launch, const struct plan *plan, const struct resolved *resolved,
+                      const char *tmp_path)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < resolved->cache_count; i++) {
+        const struct strings *env = cache_env(&resolved->caches[i], plan->overlays);
+
+        for (size_t j = 0; j < env->count && r == 0; j++) {
+            const char *variable = env->items[j], *mark = strstr(variable, TMP_PLACEHOLDER);
+
+            if (!mark)
+                r = strings_add(&launch->env, variable);
+            else if (tmp_path)
+                r = strings_addf(&launch->env, "%.*s%s%s", (int)(mark - variable), variable, tmp_path,
+                                 mark + strlen(TMP_PLACEHOLDER));
+        }
+    }
+    return r;
+}
+
+/* The resolved environment, then the caches', with the temp directory's name where it belongs. */
 static int build_environment(struct launch *launch, const struct plan *plan, const struct resolved *resolved,
                              const char *tmp_path)
 {
-    static const char mark[] = "@TMP@";
     bool plain = false;
     int r = 0;
 
@@ -194,18 +230,13 @@ static int build_environment(struct launch *launch, const struct plan *plan, con
     }
     for (size_t i = 0; i < resolved->env.count && r == 0; i++) {
         const char *variable = resolved->env.items[i];
-        const char *value = strchr(variable, '=');
 
-        if (tmp_path && is_replaced(variable))
+        if ((tmp_path && is_replaced(variable)) || is_cache_variable(plan, resolved, variable))
             continue;
-        if (value && strncmp(value + 1, mark, sizeof(mark) - 1) == 0) {
-            if (tmp_path)
-                r = strings_addf(&launch->env, "%.*s=%s%s", (int)(value - variable), variable, tmp_path,
-                                 value + sizeof(mark));
-            continue;
-        }
         r = strings_add(&launch->env, variable);
     }
+    if (r == 0)
+        r = add_caches(launch, plan, resolved, tmp_path);
     if (r == 0 && tmp_path)
         r = add_tmp(launch, &resolved->env, tmp_path, plain);
     return r;
