@@ -41,6 +41,11 @@
 
 #define CONTROL_STACK 4096
 
+/* What is shared need not be copied; credentials cannot be shared by two processes, and they are all that the
+ * pair is about. Mustn't: share the descriptors. A table that two processes have grows only after every other
+ * processor was waited for: milliseconds, where the next descriptor is the 65th. */
+#define CONTROL_SHARED (CLONE_VM | CLONE_FS | CLONE_SIGHAND)
+
 struct control {
     pid_t pid; /* the child, until control_end() */
 };
@@ -80,7 +85,7 @@ static inline void control_start(const struct chain *chain, struct control *cont
     static char stack[CONTROL_STACK] __attribute__((aligned(16)));
 
     chain_set_dumpable(chain, true);
-    control->pid = clone(control_child, stack + sizeof(stack), CLONE_VM, NULL);
+    control->pid = clone(control_child, stack + sizeof(stack), CONTROL_SHARED, NULL);
     if (control->pid < 0)
         chain_fatal_errno(chain, "control child", errno);
 }

@@ -107,6 +107,20 @@ static int try_read(int level, const char *name)
     return 0;
 }
 
+/* Opens a level for listing. Through a descriptor that stands for its path, and not through /proc, which
+ * makes three objects for each process that looks itself up there: a tenth of this link's time. Return: a
+ * descriptor or -errno. */
+static int open_directory(const char *path)
+{
+    int named = domain_number(path), fd;
+
+    if (named >= 0 && is_path_descriptor(named))
+        fd = openat(named, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    else
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
 /* Opens every level and learns which objects its exceptions are. One that is absent has nothing to be
  * granted. */
 static void open_levels(const struct chain *chain, struct hide *hide)
@@ -114,9 +128,9 @@ static void open_levels(const struct chain *chain, struct hide *hide)
     for (size_t i = 0; i < hide->level_count; i++) {
         struct level *level = &hide->level[i];
 
-        level->fd = open(level->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        level->fd = open_directory(level->path);
         if (level->fd < 0)
-            chain_fatal_errno(chain, level->path, errno);
+            chain_fatal_errno(chain, level->path, -level->fd);
         for (size_t k = level->first; k < level->first + level->count; k++) {
             struct exception *exception = &hide->exception[k];
             struct stat st = {0};

@@ -17,7 +17,6 @@
 #include <fcntl.h>
 #include <sys/sysmacros.h>
 
-#define MOUNTS_MOST   ((size_t)4 << 20)
 #define SIBLINGS_MOST 512 /* as for what is hidden */
 
 /* Directories in /dev that hold files, not devices. */
@@ -169,94 +168,28 @@ static int take_out(struct resolving *resolving, const char *mount, bool look)
     return 0;
 }
 
-/* Undoes the octal escapes of a field, in place. */
-static void unescape(char *field)
-{
-    char *to = field;
-
-    for (const char *at = field; *at; at++)
-        if (at[0] == '\\' && at[1] >= '0' && at[1] <= '3' && at[2] && at[3]) {
-            *to++ = (char)((at[1] - '0') << 6 | (at[2] - '0') << 3 | (at[3] - '0'));
-            at += 3;
-        } else {
-            *to++ = *at;
-        }
-    *to = '\0';
-}
-
-/* id parent MAJOR:MINOR root MOUNT options [optional]... - TYPE source options. Return: the mount's name when
- * it holds device nodes and lies outside of /dev, else NULL. */
-static char *parse_mount(char *line, dev_t device)
-{
-    unsigned major_number, minor_number;
-    char *type = strstr(line, " - "), *mount = NULL;
-    int at = 0;
-
-    if (!type || sscanf(line, "%*u %*u %u:%u %*s %n", &major_number, &minor_number, &at) != 2 || at == 0)
-        return NULL;
-    mount = line + at;
-    mount[strcspn(mount, " ")] = '\0';
-    unescape(mount);
-    type += 3;
-    if (mount[0] != '/' || !mount[1] || path_contains("/dev", mount))
-        return NULL;
-    if (strncmp(type, "devtmpfs ", 9) != 0 && strncmp(type, "devpts ", 7) != 0 &&
-        (device == 0 || makedev(major_number, minor_number) != device))
-        return NULL;
-    return mount;
-}
-
-/* The file system of /dev, 0 if it is none of its own. */
-static dev_t device_of_dev(void)
-{
-    struct stat root, dev;
-
-    return stat("/", &root) == 0 && stat("/dev", &dev) == 0 && root.st_dev != dev.st_dev ? dev.st_dev : 0;
-}
-
-/* May this line be such a mount? Most are not, and taking one apart costs more than looking at two words. */
-static bool is_candidate(const char *line, const char *number)
-{
-    const char *type = strstr(line, " - "), *device = strchr(line, ' ');
-
-    device = device ? strchr(device + 1, ' ') : NULL;
-    return type && (strncmp(type + 3, "devtmpfs ", 9) == 0 || strncmp(type + 3, "devpts ", 7) == 0 ||
-                    (*number && device && strncmp(device, number, strlen(number)) == 0));
-}
-
 static int take_mounts_out(struct resolving *resolving)
 {
-    _cleanup_fd_ int fd = openat(AT_FDCWD, "/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
-    _cleanup_free_ char *text = NULL;
-    dev_t device = device_of_dev();
-    size_t length;
-    char number[32] = "";
-    int r = fd < 0 ? -errno : fd_read_all(fd, MOUNTS_MOST, &text, &length);
+    struct strings mounts = {0};
+    int r = device_mounts(&mounts);
 
-    if (device)
-        snprintf(number, sizeof(number), " %u:%u ", major(device), minor(device));
-
-    if (r < 0 && r != -ENOMEM)
+    if (r < 0 && r != -ENOMEM) {
         resolving->resolved->devices_elsewhere = true; /* nothing is known */
-    for (char *line = text, *next; r == 0 && line && *line; line = next) {
+        r = 0;
+    }
+    for (size_t i = 0; i < mounts.count && r == 0; i++) {
         _cleanup_opened_ struct opened opened = {.fd = -1};
-        char *mount;
 
-        next = line + strcspn(line, "\n");
-        if (*next)
-            *next++ = '\0';
-        mount = is_candidate(line, number) ? parse_mount(line, device) : NULL;
-        if (!mount)
-            continue;
-        r = path_open(mount, &opened);
+        r = path_open(mounts.items[i], &opened);
         if (r == 0 && !is_harmless(&opened.st))
-            r = take_out(resolving, mount, true) ?: take_out(resolving, mount, false);
+            r = take_out(resolving, mounts.items[i], true) ?: take_out(resolving, mounts.items[i], false);
         if (r == -EPERM)
             resolving->resolved->devices_elsewhere = true;
         if (r != -ENOMEM)
             r = 0; /* out of the caller's reach, or noted */
     }
-    return r == -ENOMEM ? r : 0;
+    strings_free(&mounts);
+    return r;
 }
 
 /* resolve_devices() - take /dev out of what may be read. Return: 0 or a negative errno with the error set. */

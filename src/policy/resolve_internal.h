@@ -142,6 +142,16 @@ int resolving_except(struct resolving *resolving, const char *path, struct sourc
  */
 int directory_names(int at, int (*visit)(const char *name, void *data), void *data);
 
+/* --- resolve_mounts.c --- */
+
+/*
+ * device_mounts() - the mounts outside of /dev that hold device nodes.
+ * @mounts: names are added; freed by the caller, on failure as well
+ *
+ * Return: 0, -ENOMEM, or another negative errno when nothing is known.
+ */
+int device_mounts(struct strings *mounts);
+
 /* --- resolve_user.c --- */
 int resolving_start(struct resolving *resolving);
 void resolving_end(struct resolving *resolving);

@@ -5,6 +5,8 @@
  */
 #include "policy/resolve_internal.h"
 
+#include "kernel/program.h"
+
 #include <fcntl.h>
 #include <limits.h>
 #include <unistd.h>
@@ -63,22 +65,22 @@ static int find_env_home(struct resolving *resolving)
 /* Where this confine and its links are. Not known without /proc: no chain starts then anyway. */
 static int find_program(struct resolving *resolving)
 {
-    char program[PATH_MAX], *slash;
-    ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+    static const char links[] = "/libexec/confine";
+    const char *program = program_path();
+    size_t length;
 
-    if (length <= 0 || program[0] != '/')
+    if (!program)
         return 0;
-    program[length] = '\0';
     resolving->program = strdup(program);
-    for (int up = 0; up < 2; up++) { /* PREFIX/bin/confine */
-        slash = strrchr(program, '/');
-        if (slash)
-            *slash = '\0';
-    }
-    if (!resolving->program || asprintf(&resolving->links_dir, "%s/libexec/confine", program) < 0) {
-        resolving->links_dir = NULL;
+    length = strlen(program);
+    for (int up = 0; up < 2; up++) /* PREFIX/bin/confine */
+        while (length > 0 && program[--length] != '/')
+            ;
+    resolving->links_dir = malloc(length + sizeof(links));
+    if (!resolving->program || !resolving->links_dir)
         return error_no_memory(resolving->error);
-    }
+    memcpy(resolving->links_dir, program, length);
+    memcpy(resolving->links_dir + length, links, sizeof(links));
     return 0;
 }
 

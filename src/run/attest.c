@@ -350,7 +350,7 @@ int attest_begin(struct attestation *attestation, const struct plan *plan, const
     if (needs(plan, CANARY_PROCESS) && !(missing & (1U << CANARY_PROCESS)))
         canary_process(attestation);
     if (needs(plan, CANARY_DESCRIPTOR) && !(missing & (1U << CANARY_DESCRIPTOR)))
-        canary_inherited(attestation);
+        canary_inherited(attestation, resolved);
     for (size_t i = 0; i < plan->check_count; i++) {
         struct attempt *attempt = &attestation->attempts[attestation->count++];
         const struct check *check = &plan->checks[i];

@@ -16,8 +16,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STALE_SECONDS  60
-#define INHERITED_FROM 640 /* far from what a program opens by itself */
+#define STALE_SECONDS 60
+
+/* What a chain may open at once beside the descriptors that it is given. */
+#define CHAIN_OPENS 12
 
 /* Places for a canary, memory first: nothing there reaches a disk. */
 static const char *const places[] = {"/dev/shm", "/tmp", "/var/tmp"};
@@ -280,12 +282,27 @@ void canary_process_end(struct attestation *attestation)
     attestation->process = 0;
 }
 
-void canary_inherited(struct attestation *attestation)
+/* The number must be one that no link gets by itself, and is best a low one: the table of descriptors grows
+ * in powers of two up to it, and is copied and searched. Whoever opens gets the lowest number that is free,
+ * so that none can be above the count of all that are open. FREE is the lowest that is free now. */
+static int choose_inherited(const struct attestation *attestation, const struct resolved *resolved, int free)
+{
+    static const int numbers[] = {60, 250, 640};
+    size_t most = (size_t)free + resolved->pass_fd_count + CHAIN_OPENS +
+                  (attestation->unsupervised ? 0 : CHANNEL_DESCRIPTORS);
+    size_t i = 0;
+
+    while (i < ARRAY_SIZE(numbers) - 1 && (size_t)numbers[i] < most)
+        i++;
+    return numbers[i];
+}
+
+void canary_inherited(struct attestation *attestation, const struct resolved *resolved)
 {
     _cleanup_fd_ int fd = openat(AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC);
 
     if (fd >= 0)
-        attestation->inherited = fcntl(fd, F_DUPFD_CLOEXEC, INHERITED_FROM);
+        attestation->inherited = fcntl(fd, F_DUPFD_CLOEXEC, choose_inherited(attestation, resolved, fd));
     if (attestation->inherited < 0 && fd >= 0)
         attestation->inherited = fcntl(fd, F_DUPFD_CLOEXEC, 3);
     own(attestation, attestation->inherited);

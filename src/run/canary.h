@@ -24,7 +24,7 @@ void canary_process(struct attestation *attestation);
 void canary_process_end(struct attestation *attestation);
 
 /* canary_inherited() - a descriptor without close-on-exec. */
-void canary_inherited(struct attestation *attestation);
+void canary_inherited(struct attestation *attestation, const struct resolved *resolved);
 
 /* canary_device() - a device node that the caller can open and that is not granted. Return: its name or NULL.
  */

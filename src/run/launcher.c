@@ -7,6 +7,8 @@
  */
 #include "run/launcher.h"
 
+#include "kernel/program.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -35,63 +37,66 @@ static bool others_can_write(const struct stat *object, uid_t caller)
     return (object->st_mode & S_IWOTH) || ((object->st_mode & S_IWGRP) && !private_group);
 }
 
-/* PATH and every directory above it, from the root down, but for the first @known bytes that were looked at.
- */
-static int check_path(const struct resolved *resolved, const char *path, size_t known, struct error *error)
+/* Looks at one of them. */
+static int check_one(const char *path, uid_t caller, struct error *error)
 {
-    char part[PATH_MAX];
     struct stat object;
+
+    if (lstat(path, &object) != 0) {
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, errno, "missing-launcher", "cannot look at %s: %s",
+                  QUOTE(path), strerror(errno));
+        return error_hint(error, "install confine whole: bin/confine and libexec/confine belong together");
+    }
+    if (others_can_write(&object, caller))
+        return refuse(error, path, "can be written by somebody else than root and you");
+    return 0;
+}
+
+/* PATH and every directory above it, from the root down, but for the first @known bytes that were looked at.
+ * PATH is cut at each slash meanwhile. */
+static int check_path(const struct resolved *resolved, char *path, size_t known, struct error *error)
+{
     uid_t caller = getuid();
+    int r = 0;
 
     if (resolved && resolved_under_writable(resolved, path))
         return refuse(error, path, "lies in a writable grant");
-    for (const char *slash = path + known; slash; slash = strchr(slash + 1, '/')) {
-        const char *next = strchr(slash + 1, '/');
-        size_t length = next ? (size_t)(next - path) : strlen(path);
-
-        if (slash == path) {
-            if (lstat("/", &object) == 0 && others_can_write(&object, caller))
-                return refuse(error, "/", "can be written by others");
-        }
-        memcpy(part, path, length);
-        part[length] = '\0';
-        if (lstat(part, &object) != 0) {
-            error_set(error, ERROR_SANDBOX_UNAVAILABLE, errno, "missing-launcher", "cannot look at %s: %s",
-                      QUOTE(part), strerror(errno));
-            return error_hint(error,
-                              "install confine whole: bin/confine and libexec/confine belong together");
-        }
-        if (others_can_write(&object, caller))
-            return refuse(error, part, "can be written by somebody else than root and you");
+    if (known == 0)
+        r = check_one("/", caller, error);
+    for (char *next = strchr(path + known + 1, '/'); r == 0; next = strchr(next + 1, '/')) {
+        if (next)
+            *next = '\0';
+        r = check_one(path, caller, error);
+        if (!next)
+            break;
+        *next = '/';
     }
-    return 0;
+    return r;
 }
 
 int launcher_open(const struct resolved *resolved, const char *program, struct error *error)
 {
-    char self[PATH_MAX], path[PATH_MAX + 64];
-    ssize_t size = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    char *slash;
+    static const char bin[] = "/bin", confine[] = "/confine";
+    char path[PATH_MAX + 64];
+    const char *self = program_path(), *name = self ? strrchr(self, '/') : NULL;
+    size_t prefix;
     int fd, r;
 
-    if (size < 0) {
+    if (!name) {
         error_set(error, ERROR_SANDBOX_UNAVAILABLE, errno, "no-proc", "cannot read /proc/self/exe: %s",
                   strerror(errno));
         return error_hint(error, "mount /proc");
     }
-    self[size] = '\0';
-    slash = strrchr(self, '/');
-    if (slash)
-        *slash = '\0';
-    slash = strrchr(self, '/');
-    if (!slash || strcmp(slash, "/bin") != 0) {
+    prefix = (size_t)(name - self);
+    if (prefix < sizeof(bin) - 1 || strncmp(name - (sizeof(bin) - 1), bin, sizeof(bin) - 1) != 0) {
         error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOENT, "missing-launcher",
-                  "confine runs from %s, which is no bin directory, so its links cannot be found",
+                  "confine runs as %s, which is in no bin directory, so its links cannot be found",
                   QUOTE(self));
         return error_hint(error, "install it: `make install PREFIX=...`");
     }
-    *slash = '\0';
-    snprintf(path, sizeof(path), "%s/libexec/confine/%s", self, program);
+    prefix -= sizeof(bin) - 1;
+    memcpy(path, self, prefix);
+    snprintf(path + prefix, sizeof(path) - prefix, "/libexec/confine/%s", program);
     fd = openat(AT_FDCWD, path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) {
         error_set(error, ERROR_SANDBOX_UNAVAILABLE, errno, "missing-launcher", "cannot open %s: %s",
@@ -100,8 +105,9 @@ int launcher_open(const struct resolved *resolved, const char *program, struct e
     }
     r = check_path(resolved, path, 0, error);
     if (r == 0) {
-        snprintf(path, sizeof(path), "%s/bin/confine", self);
-        r = check_path(resolved, path, strlen(self), error);
+        memcpy(path + prefix, bin, sizeof(bin) - 1);
+        memcpy(path + prefix + sizeof(bin) - 1, confine, sizeof(confine));
+        r = check_path(resolved, path, prefix, error);
     }
     if (r < 0) {
         fd_close(fd);
