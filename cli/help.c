@@ -70,7 +70,7 @@ static void help_confine(struct text *text)
     for (const struct command *command = command_table; command->name; command++)
         if (!command->later)
             text_addf(text, "  confine %-7s %s\n", command->name, command->what);
-    text_add(text, "  confine --version | --help\n\n"
+    text_add(text, "  confine -V, --version\n  confine -h, --help\n\n"
                    "The everyday call:  confine run -w . -- make test\n"
                    "The options of a command:  confine help run\n");
 }

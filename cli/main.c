@@ -225,11 +225,11 @@ int main(int argc, char **argv, char **envp)
         error_hint(&error, "for example: confine run -w . -- make test; see: confine --help");
         return cli_fail(&error);
     }
-    if (strcmp(argv[1], "--version") == 0) {
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         text_addf(&text, "confine %s\n", CONFINE_VERSION);
         return cli_print(&text);
     }
-    if (strcmp(argv[1], "--help") == 0) {
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         help_command(NULL, &text);
         return cli_print(&text);
     }

@@ -100,7 +100,7 @@ const struct option option_table[] = {
      "convert the settings of another sandbox; not in this version"},
     {"quiet", 'q', NULL, OPTION_OWN, OWN_QUIET, FOR_ALL, output_group, "no lines for people but errors"},
     {"verbose", 'v', NULL, OPTION_OWN, OWN_VERBOSE, FOR_ALL, output_group, "everything for people"},
-    {"help", 0, NULL, OPTION_OWN, OWN_HELP, FOR_ALL | FOR_PROBE, output_group, "this text"},
+    {"help", 'h', NULL, OPTION_OWN, OWN_HELP, FOR_ALL | FOR_PROBE, output_group, "this text"},
     {0},
 };
 

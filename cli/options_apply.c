@@ -115,10 +115,31 @@ static int apply_one(struct policy *policy, const struct option_given *given, st
                      given->option->name);
 }
 
+/* A run has one workspace: a second one would take the first away without a word. */
+static int refuse_second(const struct options *options, struct error *error)
+{
+    const char *first = NULL;
+
+    for (size_t i = 0; i < options->given_count; i++) {
+        const struct option_given *given = &options->given[i];
+
+        if (given->option->kind != OPTION_KEY || given->option->target != KEY_WORKSPACE)
+            continue;
+        if (first && strcmp(first, given->value) != 0) {
+            error_set(error, ERROR_USAGE, EINVAL, "second-workspace",
+                      "option --workspace: %s, after %s: there is one workspace", QUOTE(given->value),
+                      QUOTE(first));
+            return error_hint(error, "more that is writable: --write %s", QUOTE(given->value));
+        }
+        first = given->value;
+    }
+    return 0;
+}
+
 int options_apply(const struct options *options, struct policy *policy, struct error *error)
 {
     struct origin origin;
-    int result = 0;
+    int result = refuse_second(options, error);
 
     for (size_t i = 0; i < options->given_count && !result; i++)
         result = apply_one(policy, &options->given[i], error);

@@ -8,6 +8,7 @@
 #include "cli/confinement.h"
 #include "cli/later.h"
 #include "plan/plan_json.h"
+#include "policy/policy_explain.h"
 #include "report/report.h"
 
 #include <errno.h>
@@ -137,6 +138,7 @@ static int print_json(const struct confinement *confinement, const struct option
     result |= json_object_set_new(root, "form", json_string(spawnable ? "exec" : "run"));
     result |= json_object_set_new(root, "mode", json_string(mode_name(resolved->mode)));
     result |= value_set_path(root, "workspace", resolved->workspace);
+    result |= json_object_set_new(root, "grants", explain_grants(resolved));
     result |= json_object_set_new(root, "spawn", spawnable ? make_spawn(options, resolved) : json_null());
     result |= json_object_set_new(root, "links", make_links(plan));
     result |= json_object_set_new(root, "chain", plan_chain_json(plan, resolved, options->argv));

@@ -13,28 +13,60 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The canonical name of PATH; of something that does not exist yet, as far as its directory does. */
+static int fail_path(const char *path, int errnum, struct error *error)
+{
+    return error_set(error, ERROR_USAGE, errnum, "path-missing", "path %s: %s", QUOTE(path),
+                     strerror(errnum));
+}
+
+/* Takes the last component off PATH and puts it in front of REST. A `..` behind something that does not exist
+ * leads nowhere. Return: 0, or -ENOENT. */
+static int split_last(char *path, char *rest)
+{
+    char *slash, *name;
+    size_t length;
+
+    for (length = strlen(path); length > 0 && path[length - 1] == '/';)
+        path[--length] = '\0';
+    slash = strrchr(path, '/');
+    name = slash ? slash + 1 : path;
+    length = strlen(name);
+    if (length == 0 || strcmp(name, "..") == 0)
+        return -ENOENT;
+    if (strcmp(name, ".") != 0) {
+        memmove(rest + length + 1, rest, strlen(rest) + 1);
+        rest[0] = '/';
+        memcpy(rest + 1, name, length);
+    }
+    if (slash)
+        slash[slash == path] = '\0'; /* "/" stays */
+    else
+        snprintf(path, 2, ".");
+    return 0;
+}
+
+/* The canonical name of PATH; of something that does not exist yet, as far as it does. */
 static int find_canonical(const char *path, char *canonical, struct error *error)
 {
-    char directory[PATH_MAX];
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    int length = slash ? (int)(slash - path) : 0;
+    char directory[PATH_MAX], rest[PATH_MAX + 2] = "";
+    size_t length = strlen(path);
 
-    if (realpath(path, canonical))
-        return 0;
-    if (errno == ENOENT && *name && strlen(path) < sizeof(directory)) {
-        size_t used;
+    if (length == 0 || length >= sizeof(directory))
+        return fail_path(path, length == 0 ? ENOENT : ENAMETOOLONG, error);
+    memcpy(directory, path, length + 1);
+    while (!realpath(directory, canonical)) {
+        int errnum = errno;
 
-        snprintf(directory, sizeof(directory), "%.*s%s", length, path, slash ? "/" : ".");
-        if (realpath(directory, canonical)) {
-            used = strlen(canonical);
-            if ((size_t)snprintf(canonical + used, PATH_MAX - used, "%s%s", used > 1 ? "/" : "", name) <
-                PATH_MAX - used)
-                return 0;
-            errno = ENAMETOOLONG;
-        }
+        if (errnum != ENOENT || split_last(directory, rest) < 0)
+            return fail_path(path, errnum, error);
     }
-    return error_set(error, ERROR_USAGE, errno, "path-missing", "path %s: %s", QUOTE(path), strerror(errno));
+    length = strlen(canonical);
+    if (length == 1 && rest[0])
+        length = 0; /* "/" */
+    if (length + strlen(rest) >= PATH_MAX)
+        return fail_path(path, ENAMETOOLONG, error);
+    memcpy(canonical + length, rest, strlen(rest) + 1);
+    return 0;
 }
 
 static int explain_words(const struct confinement *confinement, const struct options *options,
@@ -64,9 +96,12 @@ static int explain(const struct confinement *confinement, const struct options *
 {
     if (options->argv)
         return explain_words(confinement, options, text, error);
-    if (!options->json)
+    if (!options->json) {
         explain_policy(&confinement->policy, text);
-    else if (explain_policy_json(&confinement->policy, &confinement->resolved, text) < 0)
+        text_add(text, "\n");
+        explain_resolved(&confinement->resolved, text);
+        explain_sets(&confinement->policy, text);
+    } else if (explain_policy_json(&confinement->policy, &confinement->resolved, text) < 0)
         return error_no_memory(error);
     return 0;
 }

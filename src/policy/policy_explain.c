@@ -157,6 +157,17 @@ static bool is_used(const struct policy *policy, const struct set *set)
     return policy->readable_listed && strcmp(set->name, "@system") == 0;
 }
 
+void explain_sets(const struct policy *policy, struct text *text)
+{
+    for (const struct set *set = policy_sets; set->name; set++) {
+        if (!is_used(policy, set))
+            continue;
+        text_addf(text, "\n%s: %s\n", set->name, set->what);
+        for (const struct set_item *item = set->items; item->value; item++)
+            text_addf(text, "    %-44s %s%s\n", item->value, item->why, item->root_only ? " (for root)" : "");
+    }
+}
+
 void explain_policy(const struct policy *policy, struct text *text)
 {
     for (size_t i = 0; i < policy->files.count; i++)
@@ -175,13 +186,6 @@ void explain_policy(const struct policy *policy, struct text *text)
             print_list(text, policy, key);
         }
         print_lock(text, policy, key);
-    }
-    for (const struct set *set = policy_sets; set->name; set++) {
-        if (!is_used(policy, set))
-            continue;
-        text_addf(text, "\n%s: %s\n", set->name, set->what);
-        for (const struct set_item *item = set->items; item->value; item++)
-            text_addf(text, "    %-44s %s%s\n", item->value, item->why, item->root_only ? " (for root)" : "");
     }
 }
 

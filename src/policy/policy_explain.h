@@ -11,9 +11,11 @@
 #include <jansson.h>
 
 /* explain_policy() - the effective policy for a person: every value and entry with its origin, locks, files
- * in force, and the contents of the sets that it uses. Values of variables that look like secrets are left
- * out. */
+ * in force. Values of variables that look like secrets are left out. */
 void explain_policy(const struct policy *policy, struct text *text);
+
+/* explain_sets() - the contents of the sets that it uses. */
+void explain_sets(const struct policy *policy, struct text *text);
 
 /*
  * explain_policy_json() - the same as one JSON object, with all sets.
@@ -26,6 +28,10 @@ int explain_policy_json(const struct policy *policy, const struct resolved *reso
 /* explain_grants() - everything granted, as one JSON array: path, grant, named, from. Return: NULL without
  * memory. */
 json_t *explain_grants(const struct resolved *resolved);
+
+/* explain_resolved() - what the paths became, for a person: what is granted beyond the built-in, hidden,
+ * protected, taken out, skipped, warned of, a line each. */
+void explain_resolved(const struct resolved *resolved, struct text *text);
 
 /* explain_path() - what is allowed on @canonical and which rule says so: one line, two when something that
  * was asked is not held. */

@@ -164,6 +164,54 @@ static void say_answer(const struct resolved *resolved, const struct answer *ans
         say_exception(resolved, answer->exception, text);
 }
 
+static void say_line(const struct resolved *resolved, const char *what, const char *path,
+                     const struct source *source, struct text *text)
+{
+    text_addf(text, "%-10s %s  (", what, QUOTE(path));
+    resolved_source(resolved, source, text);
+    text_add(text, ")");
+}
+
+void explain_resolved(const struct resolved *resolved, struct text *text)
+{
+    static const char *const names[] = {[GRANT_READ] = "readable",
+                                        [GRANT_WRITE] = "writable",
+                                        [GRANT_DEVICE] = "device",
+                                        [GRANT_SOCKET] = "socket"};
+
+    for (size_t i = 0; i < resolved->path_count; i++) {
+        const struct resolved_path *path = &resolved->paths[i];
+
+        if (path->grant >= ARRAY_SIZE(names) || !names[path->grant] || (path->implied && !path->named))
+            continue;
+        say_line(resolved, names[path->grant], path->path, &path->source, text);
+        text_add(text, "\n");
+    }
+    for (size_t i = 0; i < resolved->hidden_count; i++) {
+        const struct hidden *hidden = &resolved->hidden[i];
+
+        say_line(resolved, "hidden", hidden->path, &hidden->source, text);
+        text_addf(text, "%s%s%s\n", hidden->held ? ", NOT held (" : "", hidden->held ? hidden->held : "",
+                  hidden->held ? ")" : "");
+    }
+    for (size_t i = 0; i < resolved->protected_paths.count; i++) {
+        say_line(resolved, "protected", resolved->protected_paths.items[i], &resolved->protected_by[i], text);
+        text_add(text, "\n");
+    }
+    for (size_t i = 0; i < resolved->exception_count; i++) {
+        const struct exception *exception = &resolved->exceptions[i];
+
+        say_line(resolved, exception->source.list == LIST_SHOW ? "shown" : "open", exception->path,
+                 &exception->source, text);
+        text_add(text, "\n");
+    }
+    for (size_t i = 0; i < resolved->skipped_count; i++)
+        text_addf(text, "%-10s %s  (%s)\n", "skipped", QUOTE(resolved->skipped[i].what),
+                  resolved->skipped[i].why);
+    for (size_t i = 0; i < resolved->warnings.count; i++)
+        text_addf(text, "%-10s %s\n", "warning", resolved->warnings.items[i]);
+}
+
 void explain_path(const struct resolved *resolved, const char *canonical, struct text *text)
 {
     struct answer answer = find_answer(resolved, canonical);

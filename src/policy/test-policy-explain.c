@@ -38,6 +38,7 @@ TEST(text_says_everything)
 
     start();
     explain_policy(&policy, &text);
+    explain_sets(&policy, &text);
     need(!text.failed);
     check_has(text.data, "file                /h/policy.json\n");
     check_has(text.data, "mode                workspace-write              --write\n");
@@ -241,6 +242,27 @@ TEST_EACH(paths_are_explained, struct path_row, paths)
     json_decref(root);
     text_free(&text);
     text_free(&json);
+    strings_free(&resolved.protected_paths);
+    policy_free(&policy);
+}
+
+TEST(what_the_paths_became)
+{
+    struct resolved resolved = make_resolved();
+    struct text text = {0};
+
+    explain_resolved(&resolved, &text);
+    check_str(
+        text.data,
+        "writable   /h/app  (the workspace, from /h/policy.json:2:3)\n"
+        "writable   /data  (from /h/policy.json:2:3 (\"the data\"))\n"
+        "socket     /run/a.sock  (from --write)\n"
+        "hidden     /h/.netrc  (@credentials (~/.netrc: passwords of ftp, curl and git), from built-in)\n"
+        "hidden     /h/app/secret  (from --write), NOT held (inside-writable)\n"
+        "protected  /h/app/.git/hooks  (@runs-later (./.git/hooks: git runs it), from built-in)\n"
+        "shown      /h/.config  (from --write)\n"
+        "open       /h/app/.vscode  (from --write)\n");
+    text_free(&text);
     strings_free(&resolved.protected_paths);
     policy_free(&policy);
 }

@@ -7,6 +7,7 @@
 #include "report/report.h"
 
 #include "plan/plan_json.h"
+#include "policy/policy_explain.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -92,6 +93,7 @@ static void set_asked(json_t *root, const struct report *report, int *result)
     set_text(network, "mode", resolved ? network_name(asked) : NULL, result);
     set_value(network, "connections", json_array(), result);
     set_value(root, "network", network, result);
+    set_value(root, "grants", resolved ? explain_grants(resolved) : json_array(), result);
 }
 
 static json_t *make_tried(const struct report *report, int *result)

@@ -35,7 +35,9 @@ usage "corrected line is quoted" "-- sh -c 'echo \$HOME'" run sh -c 'echo $HOME'
 usage "newline in an option" '\x0a' run $'--x\ny' -- touch "$dir/ran"
 usage "probe takes no words" "takes no such word" probe x
 usage "probe: unknown backend" "there is no backend" probe --backend lndlock
-usage "policy: path that is not there" "No such file" policy /nowhere/at/all
+usage "policy: path below a file" "Not a directory" policy /etc/passwd/x
+usage "policy: .. behind something that does not exist" "No such file" policy /nowhere/../etc
+usage "two workspaces" "b, after a: there is one workspace (more that is writable: --write b)" run -w a -w b -- touch "$dir/ran"
 usage "policy: conversion is not in this version" "not in this version" policy --from-srt x
 
 # What is asked for and not in this version names its surface in the report and what works instead in the line.
@@ -66,6 +68,17 @@ result $? "exec refuses a time limit of a file"
 call "$confine" --version
 [ "$status" -eq 0 ] && grep -qx 'confine [0-9]*\.[0-9]*\.[0-9]*' "$dir/out" && [ ! -s "$dir/err" ]
 result $? "version"
+cp "$dir/out" "$dir/version"
+call "$confine" -V
+[ "$status" -eq 0 ] && cmp -s "$dir/out" "$dir/version"
+result $? "-V is --version"
+for words in "" run exec plan probe policy; do
+    call "$confine" $words --help
+    cp "$dir/out" "$dir/help"
+    call "$confine" $words -h
+    [ "$status" -eq 0 ] && cmp -s "$dir/out" "$dir/help"
+    result $? "$words -h is $words --help"
+done
 "$confine" --version >/dev/full 2>"$dir/err" || [ $? -eq 125 ] && has_line "No space left"
 result $? "version on a full disk is not a success"
 finish
