@@ -2,6 +2,8 @@
 #
 #   $w           the workspace, owned by the command's user; every command starts there
 #   $home        its HOME, where nothing may appear but the documented cache directory
+#   $workspace   instead of $w as the workspace, for what follows; $from: where commands start
+#   $backend     what enforces: $CONFINE_BACKEND, else landlock
 #   $options     array: more options of `confine run`, for what follows
 #   $inside      array: more NAME=VALUE of the caller's environment
 #   need TOOL    ends the file with one skip if TOOL is not there for the command's user
@@ -26,7 +28,8 @@ export report=
 path=${CONFINE_TEST_PATH:+$CONFINE_TEST_PATH:}/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 mkdir "$w" "$home" "$tmp" "$reports"
 chmod 1777 "$tmp"
-options=() inside=()
+backend=${CONFINE_BACKEND:-landlock}
+options=() inside=() workspace=
 if [ "$(id -u)" = 0 ]; then
     chown 65534:65534 "$w" "$home"
     user=nobody
@@ -58,7 +61,7 @@ confined() {
     (
         cd "${from:-$w}" || exit 99
         exec env -i PATH="$path" HOME="$home" LC_ALL=C TMPDIR="$tmp" CONFINE_MARK="$test_dir" "${inside[@]}" \
-            "$confine" run --backend landlock -w "$w" --report "$report" "${options[@]}" "$@"
+            "$confine" run --backend "$backend" -w "${workspace:-$w}" --report "$report" "${options[@]}" "$@"
     )
 }
 
