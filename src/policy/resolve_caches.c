@@ -10,7 +10,7 @@
  *
  * CARGO_HOME holds settings and programs, too, and Go's modules are of no use
  * without those that are there already: these two are moved only when there is
- * a network to fill the new place from, or nothing to lose at the old one.
+ * a network to fill the new place from, or was one, or nothing is at the old.
  *
  * Should:  leave alone every variable that the caller has set, unless it says
  *          what the tool would do without.
@@ -249,6 +249,14 @@ static int add_lower(struct resolving *resolving, const struct cache *cache, con
     return 0;
 }
 
+/* Did an earlier run, with a network, bring something in? It would be missed. */
+static bool was_filled(const struct cache *cache, const struct target *target)
+{
+    _cleanup_free_ char *path = NULL;
+
+    return asprintf(&path, "%s/%s", target->base, cache->directory) >= 0 && access(path, X_OK) == 0;
+}
+
 static int add_variables(struct resolving *resolving, const struct cache *cache, const struct target *target)
 {
     int r;
@@ -258,7 +266,7 @@ static int add_variables(struct resolving *resolving, const struct cache *cache,
     if (cache->when == CACHE_NEVER || cache_is_set(resolving, target->home, cache->variable, cache->usual) ||
         cache_is_set(resolving, target->home, cache->again, cache->usual))
         return 0;
-    if (cache->when == CACHE_MISSING && !has_network(resolving) &&
+    if (cache->when == CACHE_MISSING && !has_network(resolving) && !was_filled(cache, target) &&
         (cache_is_set(resolving, target->home, cache->moved, cache->moved_usual) ||
          has_own(resolving, target->home, cache->places[0])))
         return 0;

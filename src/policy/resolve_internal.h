@@ -199,7 +199,7 @@ int resolve_env(struct resolving *resolving);
 /* When the variable of a cache is set. */
 enum cache_when {
     CACHE_ALWAYS = 0,
-    CACHE_MISSING, /* only when there is a network to fill the private one from, or none of the user's own */
+    CACHE_MISSING, /* only when the private one is filled or can be, or the user has none */
     CACHE_NEVER,   /* there is an overlay or nothing */
 };
 

@@ -198,9 +198,19 @@ TEST(host_caches_are_granted_where_they_are)
 
 /* --- which variables ----------------------------------------------------------------------------------- */
 
+static const char *private_directory(const struct trial *trial)
+{
+    static char path[PATH_MAX];
+
+    snprintf(path, sizeof(path), "%s", variable(trial, "XDG_CACHE_HOME"));
+    *strrchr(path, '/') = '\0';
+    return path;
+}
+
 TEST(what_the_user_has_decides)
 {
     struct trial trial = start_in_workspace();
+    char filled[PATH_MAX + 16];
 
     need(trial_resolve(&trial) == 0); /* nothing at home: nothing to lose */
     check(variable(&trial, "GOMODCACHE") != NULL);
@@ -227,6 +237,17 @@ TEST(what_the_user_has_decides)
     check(strncmp(variable(&trial, "GOPROXY"), "file:///", 8) == 0);
     check(variable(&trial, "CARGO_HOME") != NULL);
     check(variable(&trial, "MAVEN_OPTS") != NULL);
+    resolved_free(&trial.resolved);
+    trial_set(&trial, KEY_NETWORK, "none");
+    need(trial_resolve(&trial) == 0);
+    snprintf(filled, sizeof(filled), "%s/go-mod", private_directory(&trial));
+    check(variable(&trial, "GOMODCACHE") == NULL && variable(&trial, "CARGO_HOME") == NULL);
+    need(mkdir(filled, 0755) == 0);
+    resolved_free(&trial.resolved);
+    need(trial_resolve(&trial) == 0); /* what came by the network stays */
+    check_str(variable(&trial, "GOMODCACHE"), filled);
+    check(strncmp(variable(&trial, "GOPROXY"), "file:///", 8) == 0);
+    check(variable(&trial, "CARGO_HOME") == NULL);
     resolved_free(&trial.resolved);
     make_directories("home/.config/go");
     trial_file("home/.config/go/env", 0600); /* may name another proxy */
