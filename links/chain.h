@@ -254,6 +254,7 @@ static inline void chain_start(const struct chain *chain)
 #endif
 
 int detach_run(struct chain *chain);
+int namespace_run(struct chain *chain);
 int landlock_run(struct chain *chain);
 int hide_run(struct chain *chain);
 int scope_run(struct chain *chain);

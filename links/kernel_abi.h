@@ -4,7 +4,7 @@
  * The libc that links are built with shows no kernel headers, and those of a
  * stable distribution are years behind the running kernel. So every constant
  * stands here, each Landlock right with the ABI that brought it; the numbers of
- * calls stand in kernel_calls.h.
+ * calls stand in kernel_calls.h, mounts in kernel_mounts.h.
  *
  * Should:  be the only place of a kernel constant; compute masks from the table.
  * Mustn't: include a <linux/...> header, or touch errno (a raw call answers
@@ -14,6 +14,7 @@
 #define CONFINE_LINKS_KERNEL_ABI_H
 
 #include "kernel_calls.h"
+#include "kernel_mounts.h"
 
 #include <stddef.h>
 

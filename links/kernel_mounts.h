@@ -1,0 +1,69 @@
+/*
+ * kernel_mounts.h - mounts and namespaces: the kernel's numbers, and raw calls.
+ *
+ * The names are ours, because a libc may have the kernel's in a header that is
+ * included as well.
+ *
+ * Should:  be included through kernel_abi.h.
+ * Mustn't: touch errno.
+ */
+#ifndef CONFINE_LINKS_KERNEL_MOUNTS_H
+#define CONFINE_LINKS_KERNEL_MOUNTS_H
+
+#include "kernel_calls.h"
+
+#include <fcntl.h>
+
+#define MOUNT_TREE_CLONE     0x1        /* OPEN_TREE_CLONE */
+#define MOUNT_TREE_CLOEXEC   O_CLOEXEC  /* OPEN_TREE_CLOEXEC */
+#define MOUNT_TREE_RECURSIVE 0x8000     /* AT_RECURSIVE */
+#define MOUNT_EMPTY_PATH     0x1000     /* AT_EMPTY_PATH */
+#define MOUNT_MOVE_FROM_FD   0x04       /* MOVE_MOUNT_F_EMPTY_PATH */
+#define MOUNT_MOVE_TO_FD     0x40       /* MOVE_MOUNT_T_EMPTY_PATH */
+#define MOUNT_READ_ONLY      0x1        /* MOUNT_ATTR_RDONLY */
+#define MOUNT_NO_SETUID      0x2        /* MOUNT_ATTR_NOSUID */
+#define MOUNT_NO_DEVICES     0x4        /* MOUNT_ATTR_NODEV */
+#define MOUNT_NO_EXECUTE     0x8        /* MOUNT_ATTR_NOEXEC */
+#define MOUNT_PRIVATE        (1U << 18) /* MS_PRIVATE */
+
+#define MOUNT_TYPE_TMPFS   0x01021994
+#define MOUNT_TYPE_PROC    0x9fa0
+#define MOUNT_TYPE_DEVPTS  0x1cd1
+#define MOUNT_TYPE_OVERLAY 0x794c7630
+
+/* Passed whole to mount_setattr. */
+struct mount_attributes {
+    uint64_t set;
+    uint64_t clear;
+    uint64_t propagation;
+    uint64_t userns_fd;
+};
+
+_Static_assert(sizeof(struct mount_attributes) == 32, "the kernel's layout");
+
+/* mount_clone() - a detached copy of the mount that PATH (below DIRECTORY, or DIRECTORY itself where PATH is
+ * empty) lies on. Return: its descriptor (close-on-exec, the caller's), or -errno. */
+static inline int mount_clone(int directory, const char *path, unsigned flags)
+{
+    return (int)kernel_call(SYS_open_tree, directory, KERNEL_PTR(path),
+                            (long)(MOUNT_TREE_CLONE | MOUNT_TREE_CLOEXEC | MOUNT_EMPTY_PATH | flags), 0, 0,
+                            0);
+}
+
+/* mount_attach() - put the detached mount MOUNT on what PLACE is open on. Return: 0 or -errno. */
+static inline int mount_attach(int mount, int place)
+{
+    return (int)kernel_call(SYS_move_mount, mount, KERNEL_PTR(""), place, KERNEL_PTR(""),
+                            MOUNT_MOVE_FROM_FD | MOUNT_MOVE_TO_FD, 0);
+}
+
+/* mount_change() - set attributes of the mount that PATH (or DIRECTORY itself) lies on; FLAGS may hold
+ * MOUNT_TREE_RECURSIVE. Return: 0 or -errno. */
+static inline int mount_change(int directory, const char *path, unsigned flags,
+                               const struct mount_attributes *attributes)
+{
+    return (int)kernel_call(SYS_mount_setattr, directory, KERNEL_PTR(path), (long)(flags | MOUNT_EMPTY_PATH),
+                            KERNEL_PTR(attributes), sizeof(*attributes), 0);
+}
+
+#endif

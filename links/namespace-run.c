@@ -1,0 +1,206 @@
+/*
+ * namespace-run.c - namespaces of one's own, and the view that only they can give.
+ *
+ *     namespace-run [--map own|all] [--net] [--tmp-size BYTES] [--liveness FD] [--channel FD] [--terminal]
+ *                   [--rw PATH]... [--ro PATH]... [--socket PATH]... [--device PATH]...
+ *                   [--hide PATH]... [--cover DIRECTORY --name NAME [--name NAME]...]...
+ *                   [--protect PATH]... [--copy PATH]... [--overlay PLACE --upper DIRECTORY]...
+ *                   -- COMMAND [ARG]...
+ *
+ * The host's tree is there, read-only; /tmp, /dev/shm, /run, /dev and /proc are
+ * private; what --rw names is writable. The command is pid 2 of a process
+ * namespace that ends with it.
+ *
+ * Should:  say which step a machine refuses (--channel), so that another way of
+ *          confining may be tried for that and for nothing else.
+ * Mustn't: leave anything behind: neither a process, nor a mount, nor a file.
+ */
+#include "namespace.h"
+
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#define DESCRIPTORS_SPARE 64
+
+static const struct {
+    const char *option;
+    enum namespace_kind kind;
+} path_options[] = {
+    {"--rw", KIND_RW},           {"--ro", KIND_RO},     {"--socket", KIND_SOCKET},
+    {"--device", KIND_DEVICE},   {"--hide", KIND_HIDE}, {"--cover", KIND_COVER},
+    {"--protect", KIND_PROTECT}, {"--copy", KIND_COPY}, {"--overlay", KIND_OVERLAY},
+};
+
+#define PATH_OPTIONS (sizeof(path_options) / sizeof(path_options[0]))
+
+/*
+ * namespace_cannot() - end the link because of something that this machine lacks.
+ * @step:   what was being done; it goes to the supervisor with the errno
+ * @what:   the same for a person
+ * @errnum: the kernel's answer
+ */
+_Noreturn void namespace_cannot(const struct namespace *ns, enum channel_cannot step, const char *what,
+                                int errnum)
+{
+    const struct channel_word word = {.type = CHANNEL_CANNOT, .value = (int32_t)step << 16 | errnum};
+
+    /* When nobody listens any more, the line and the status say it. */
+    if (ns->channel < 0 || send(ns->channel, &word, sizeof(word), MSG_NOSIGNAL) < 0)
+        chain_fatal_errno(ns->chain, what, errnum);
+    chain_fatal_errno(ns->chain, what, errnum);
+}
+
+static uint64_t take_bytes(const struct chain *chain, const char *text)
+{
+    uint64_t value = 0;
+
+    for (const char *c = text; *c; c++) {
+        if (*c < '0' || *c > '9' || value > (INT64_MAX - 9) / 10)
+            chain_fatal(chain, "--tmp-size", "usage: not a number of bytes");
+        value = value * 10 + (uint64_t)(*c - '0');
+    }
+    if (value < 4096)
+        chain_fatal(chain, "--tmp-size", "usage: at least 4096 bytes");
+    return value;
+}
+
+static int take_descriptor(const struct chain *chain, const char *option, const char *text)
+{
+    int fd = chain_number(chain, option, text);
+
+    if (fd <= STDERR_FILENO || fcntl(fd, F_GETFD) < 0)
+        chain_fatal(chain, option, "this descriptor is not open, or one of 0, 1 and 2");
+    return fd;
+}
+
+/* One of the options that say how, not what. Return: whether it was one. */
+static bool take_setting(struct namespace *ns, size_t *at)
+{
+    const struct chain *chain = ns->chain;
+    const char *value;
+
+    if (chain_option(chain, at, "--map", &value)) {
+        if (strcmp(value, "own") != 0 && strcmp(value, "all") != 0)
+            chain_fatal(chain, "--map", "usage: own or all");
+        ns->map_all = value[0] == 'a';
+    } else if (chain_flag(chain, at, "--net")) {
+        ns->net = true;
+    } else if (chain_option(chain, at, "--tmp-size", &value)) {
+        ns->tmp_size = take_bytes(chain, value);
+    } else if (chain_option(chain, at, "--liveness", &value)) {
+        ns->liveness = take_descriptor(chain, "--liveness", value);
+    } else if (chain_option(chain, at, "--channel", &value)) {
+        ns->channel = take_descriptor(chain, "--channel", value);
+    } else if (chain_flag(chain, at, "--terminal")) {
+        ns->terminal = true;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* What must stand behind the path of --cover and --overlay. */
+static void take_rest(struct namespace *ns, struct namespace_item *item, size_t *at)
+{
+    const struct chain *chain = ns->chain;
+    const char *value;
+
+    if (item->kind == KIND_COVER) {
+        item->names = chain->argv + *at;
+        while (chain->argv[*at] && chain_option(chain, at, "--name", &value))
+            item->name_count++;
+        if (item->name_count == 0)
+            chain_fatal(chain, "--cover", "usage: needs --name");
+    } else if (item->kind == KIND_OVERLAY) {
+        if (!chain->argv[*at] || !chain_option(chain, at, "--upper", &value))
+            chain_fatal(chain, "--overlay", "usage: needs --upper");
+        item->upper = namespace_add(ns, KIND_UPPER, value);
+    }
+    if ((item->kind == KIND_COVER || item->kind == KIND_OVERLAY) && !S_ISDIR(item->mode))
+        chain_fatal_errno(chain, item->word, ENOTDIR);
+}
+
+static void parse_options(struct namespace *ns)
+{
+    const struct chain *chain = ns->chain;
+    size_t at = 1, words = 0;
+
+    while (chain->argv[words])
+        words++;
+    ns->items =
+        calloc(words + 8, sizeof(*ns->items)); /* an item takes two words; the private places are few */
+    if (!ns->items)
+        chain_fatal_errno(chain, "options", ENOMEM);
+    while (chain->argv[at]) {
+        const char *value;
+        size_t i = 0;
+
+        if (take_setting(ns, &at))
+            continue;
+        while (i < PATH_OPTIONS && !chain_option(chain, &at, path_options[i].option, &value))
+            i++;
+        if (i == PATH_OPTIONS)
+            break;
+        take_rest(ns, namespace_add(ns, path_options[i].kind, value), &at);
+    }
+    ns->command = chain_command(chain, at);
+    if (ns->channel >= 0 && ns->channel == ns->liveness)
+        chain_fatal(chain, "--channel", "usage: another descriptor than --liveness");
+}
+
+static void note_directory(struct namespace *ns)
+{
+    struct stat seen = {0};
+
+    if (!getcwd(ns->cwd, sizeof(ns->cwd)) || stat(".", &seen) != 0)
+        chain_fatal_errno(ns->chain, "current directory", errno);
+    if (ns->cwd[0] != '/')
+        chain_fatal(ns->chain, "current directory", "has no name in this tree");
+    ns->cwd_device = seen.st_dev;
+    ns->cwd_inode = seen.st_ino;
+}
+
+/* Every root needs a descriptor while the view is built, beside the one that it was given by. Return: the
+ * limit to go back to. */
+static struct rlimit raise_descriptors(const struct namespace *ns)
+{
+    struct rlimit before = {0}, raised;
+
+    if (getrlimit(RLIMIT_NOFILE, &before) != 0)
+        chain_fatal_errno(ns->chain, "descriptors", errno);
+    raised = before;
+    raised.rlim_cur = before.rlim_max;
+    if (2 * ns->count + DESCRIPTORS_SPARE > before.rlim_cur && setrlimit(RLIMIT_NOFILE, &raised) != 0)
+        chain_fatal_errno(ns->chain, "descriptors", errno);
+    return before;
+}
+
+/*
+ * namespace_run() - the link; see the head of this file.
+ *
+ * Return: never; the process outside ends as the command does.
+ */
+int namespace_run(struct chain *chain)
+{
+    static struct namespace ns;
+    struct rlimit before;
+
+    ns = (struct namespace){.chain = chain, .liveness = -1, .channel = -1, .pool = -1, .still = -1};
+    chain_set_dumpable(chain, false);
+    parse_options(&ns);
+    note_directory(&ns);
+    namespace_add_place(&ns, "tmp", "/tmp");
+    namespace_add_place(&ns, "run", "/run");
+    namespace_add_place(&ns, "var-run", "/var/run");
+    namespace_add_shm(&ns);
+    namespace_sort(&ns);
+    before = raise_descriptors(&ns);
+    namespace_unshare(&ns);
+    namespace_build_view(&ns);
+    if (setrlimit(RLIMIT_NOFILE, &before) != 0)
+        chain_fatal_errno(chain, "descriptors", errno);
+    namespace_live(&ns);
+}
+
+LINK_MAIN("namespace-run", namespace_run)

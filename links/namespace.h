@@ -1,0 +1,123 @@
+/*
+ * namespace.h - what the files of namespace-run share.
+ *
+ * One file per subject: namespace_items.c (what was asked for, and its names),
+ * namespace_maps.c (the namespaces, id maps, loopback), namespace_view.c (what
+ * there is to see), namespace_hide.c (masks, overlays, copies),
+ * namespace_protect.c (held places and their ancestors), namespace_init.c
+ * (pid 1), namespace_outer.c (the command, and the process that waits for it).
+ */
+#ifndef CONFINE_LINKS_NAMESPACE_H
+#define CONFINE_LINKS_NAMESPACE_H
+
+#include "chain.h"
+#include "channel.h"
+#include "kernel_abi.h"
+
+#include <signal.h>
+#include <sys/types.h>
+
+#define NAMESPACE_PART 32 /* bytes of the name of a part of the pool, NUL included */
+
+/* What an item is. Of items with one name a later kind is laid over an earlier one, so that what restricts
+ * wins. */
+enum namespace_kind {
+    KIND_NOTHING = 0,
+    KIND_PLACE,   /* replaced by an empty private directory; made by us, not asked for */
+    KIND_RW,      /* --rw */
+    KIND_RO,      /* --ro */
+    KIND_OVERLAY, /* --overlay */
+    KIND_COVER,   /* --cover */
+    KIND_SOCKET,  /* --socket */
+    KIND_DEVICE,  /* --device */
+    KIND_COPY,    /* --copy */
+    KIND_PROTECT, /* --protect */
+    KIND_HIDE,    /* --hide */
+    KIND_UPPER,   /* --upper; belongs to the overlay before it */
+    KIND_COUNT
+};
+
+struct namespace_item {
+    const char *word; /* as it was given, for messages */
+    const char *name; /* canonical and absolute */
+    size_t length;    /* of `name` */
+    dev_t device;     /* of the object that was named */
+    ino_t inode;
+    mode_t mode;
+    struct namespace_item *above; /* the nearest item whose tree the name lies in; NULL: the read-only root */
+    struct namespace_item *upper; /* overlay: where what is written goes */
+    char **names;                 /* cover: the word after which its `--name NAME` pairs begin */
+    size_t name_count;
+    int clone;    /* detached mount, -1: none */
+    int shadow;   /* root: a second clone, where ancestors of protected places are held; -1: none */
+    int part;     /* place, and kept hide: its directory in the pool, for making mount points; -1: none */
+    uint8_t kind; /* enum namespace_kind */
+    bool keeps;   /* hide: something below it stays visible */
+    bool shown;   /* this item has been put into the view */
+};
+
+struct namespace
+{
+    struct chain *chain;
+    struct namespace_item **items; /* sorted: what lies in a tree comes behind it */
+    size_t count;
+    char **command;
+    bool map_all;
+    bool net;
+    bool terminal;
+    uint64_t tmp_size; /* bytes, 0: the kernel's default */
+    int liveness;      /* -1: none */
+    int channel;       /* -1: none */
+
+    char cwd[PATH_MAX];
+    dev_t cwd_device;
+    ino_t cwd_inode;
+    mode_t umask;
+    sigset_t signals; /* blocked when we were started */
+
+    int pool;  /* the root of the one tmpfs that everything private is a part of */
+    int draft; /* its directory `still`, for making things in it */
+    int still; /* the same through a mount that is read-only */
+    dev_t pool_device;
+    unsigned parts; /* numbered directories made in the pool so far */
+};
+
+/* --- namespace-run.c --- */
+_Noreturn void namespace_cannot(const struct namespace *ns, enum channel_cannot step, const char *what,
+                                int errnum);
+
+/* --- namespace_items.c --- */
+struct namespace_item *namespace_add(struct namespace *ns, enum namespace_kind kind, const char *word);
+void namespace_add_place(struct namespace *ns, const char *word, const char *name);
+void namespace_add_shm(struct namespace *ns);
+void namespace_sort(struct namespace *ns);
+int namespace_open(const struct namespace *ns, const struct namespace_item *item, int flags);
+bool namespace_is_below(const struct namespace_item *item, const struct namespace_item *tree);
+bool namespace_is_merged(const struct namespace_item *item);
+
+/* --- namespace_maps.c --- */
+void namespace_unshare(struct namespace *ns);
+
+/* --- namespace_view.c --- */
+void namespace_build_view(struct namespace *ns);
+int namespace_make_part(struct namespace *ns, bool still, mode_t mode, char name[NAMESPACE_PART]);
+void namespace_make_point(const struct namespace *ns, const struct namespace_item *item);
+
+/* --- namespace_hide.c --- */
+void namespace_hide(struct namespace *ns, struct namespace_item *item);
+void namespace_cover(struct namespace *ns, struct namespace_item *item);
+void namespace_overlay(struct namespace *ns, struct namespace_item *item);
+void namespace_copy(struct namespace *ns, struct namespace_item *item);
+
+/* --- namespace_protect.c --- */
+void namespace_protect(struct namespace *ns, struct namespace_item *item);
+void namespace_pin(struct namespace *ns);
+
+/* --- namespace_init.c --- */
+_Noreturn void namespace_init(const struct namespace *ns, int pipe);
+bool namespace_keep(int first, int second);
+
+/* --- namespace_outer.c --- */
+_Noreturn void namespace_live(struct namespace *ns);
+
+#endif

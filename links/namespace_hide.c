@@ -1,0 +1,251 @@
+/*
+ * namespace_hide.c - what is laid over single names: masks, overlays, copies.
+ *
+ * A mask is an empty object of mode 000 on a read-only mount: nobody opens it,
+ * root without capabilities included. The kernel takes it away when the name is
+ * replaced outside; a cover (an overlay with whiteouts) hides by name instead.
+ *
+ * Should:  see each of them under its name when it is there.
+ * Mustn't: change the object beneath, or take another one for it.
+ */
+#include "namespace.h"
+
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+
+#define COPY_MAX        (1 << 20) /* bytes of a file that is copied */
+#define DESCRIPTOR_NAME 32
+
+/* Does the item lie at or below one of the names that the cover takes away? */
+static bool is_covered(const struct namespace_item *item, const struct namespace_item *cover)
+{
+    const char *rest = item->name + cover->length + 1;
+
+    for (size_t i = 0; cover->kind == KIND_COVER && item->length > cover->length && i < cover->name_count;
+         i++) {
+        const char *name = cover->names[2 * i + 1];
+        size_t length = strlen(name);
+
+        if (strncmp(rest, name, length) == 0 && (rest[length] == '\0' || rest[length] == '/'))
+            return true;
+    }
+    return false;
+}
+
+/* The item as it is seen, or -1 where nothing of it is: it lies in a place or below what is hidden. */
+static int open_seen(const struct namespace *ns, const struct namespace_item *item, int flags)
+{
+    const struct namespace_item *above = item->above;
+    int fd = namespace_open(ns, item, flags);
+
+    if ((fd == -ENOENT || fd == -ENOTDIR) && above &&
+        (above->kind == KIND_PLACE || above->kind == KIND_HIDE || is_covered(item, above)))
+        return -1;
+    if (fd == -ENOENT || fd == -ENOTDIR)
+        chain_fatal(ns->chain, item->name, "was replaced while the view was built");
+    if (fd < 0)
+        chain_fatal_errno(ns->chain, item->name, -fd);
+    return fd;
+}
+
+/* Puts NAME of the read-only half on what AT is open on; it is seen by the item's name, or the link ends. */
+static void lay_over(const struct namespace *ns, struct namespace_item *item, const char *name, int at,
+                     mode_t mode)
+{
+    struct stat seen = {0};
+    int mount = mount_clone(ns->still, name, 0), error;
+
+    if (mount < 0)
+        namespace_cannot(ns, CANNOT_MOUNT, item->name, -mount);
+    error = mount_attach(mount, at);
+    if (error)
+        namespace_cannot(ns, CANNOT_MOUNT, item->name, -error);
+    close(mount);
+    if (fstatat(AT_FDCWD, item->name, &seen, AT_SYMLINK_NOFOLLOW) != 0 || seen.st_dev != ns->pool_device ||
+        (seen.st_mode & 07777) != mode)
+        chain_fatal(ns->chain, item->name, "the kernel reported success but it is still there");
+    item->shown = true;
+}
+
+/* The two empty objects that every mask is a mount of. */
+static void make_masks(const struct namespace *ns)
+{
+    if (mkdirat(ns->draft, "void", 0) == 0) {
+        if (mknodat(ns->draft, "null", S_IFREG, 0) != 0)
+            chain_fatal_errno(ns->chain, "mask", errno);
+    } else if (errno != EEXIST) {
+        chain_fatal_errno(ns->chain, "mask", errno);
+    }
+}
+
+/* A hidden directory with something visible below: nothing but the way to that, which cannot be listed. */
+static void hide_around(struct namespace *ns, struct namespace_item *item)
+{
+    const bool private = item->above && item->above->part >= 0;
+    char name[NAMESPACE_PART];
+    int at;
+
+    item->part = namespace_make_part(ns, true, 0111, name);
+    if (private)
+        namespace_make_point(ns, item);
+    at = private ? open(item->name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+                 : open_seen(ns, item, O_PATH | O_DIRECTORY);
+    if (at < 0)
+        chain_fatal_errno(ns->chain, item->name, private ? errno : ENOENT);
+    lay_over(ns, item, name, at, 0111);
+    close(at);
+}
+
+/* namespace_hide() - mask an object, for all that opens its name. */
+void namespace_hide(struct namespace *ns, struct namespace_item *item)
+{
+    int at;
+
+    if (item->keeps) {
+        hide_around(ns, item);
+        return;
+    }
+    if (item->above && item->above->kind == KIND_HIDE && !item->above->keeps)
+        return; /* with the directory that it lies in */
+    at = open_seen(ns, item, O_PATH);
+    if (at < 0)
+        return;
+    make_masks(ns);
+    lay_over(ns, item, S_ISDIR(item->mode) ? "void" : "null", at, 0);
+    close(at);
+}
+
+/* An overlay on the item, which AT is open on. */
+static void mount_overlay(const struct namespace *ns, struct namespace_item *item, int at,
+                          const char *options, unsigned long flags)
+{
+    char target[DESCRIPTOR_NAME];
+    struct statfs seen = {0};
+
+    snprintf(target, sizeof(target), "/proc/self/fd/%d", at);
+    if (mount("overlay", target, "overlay", flags, options) != 0)
+        namespace_cannot(ns, CANNOT_OVERLAY, item->name, errno);
+    if (statfs(item->name, &seen) != 0 || seen.f_type != MOUNT_TYPE_OVERLAY ||
+        !(seen.f_flags & ST_RDONLY) != !(flags & MS_RDONLY))
+        chain_fatal(ns->chain, item->name, "the kernel reported success but there is no overlay");
+    item->shown = true;
+}
+
+/* namespace_cover() - a directory without some names, whatever happens to them outside. */
+void namespace_cover(struct namespace *ns, struct namespace_item *item)
+{
+    char options[128], part_name[NAMESPACE_PART];
+    int at = open_seen(ns, item, O_PATH | O_DIRECTORY), part;
+
+    if (at < 0)
+        return;
+    part = namespace_make_part(ns, false, item->mode & 07777, part_name);
+    for (size_t i = 0; i < item->name_count; i++) {
+        const char *name = item->names[2 * i + 1];
+
+        if (!*name || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+            chain_fatal(ns->chain, "--name", "usage: one name in the directory");
+        if (mknodat(part, name, S_IFCHR, makedev(0, 0)) != 0 && errno != EEXIST)
+            namespace_cannot(ns, CANNOT_OVERLAY, item->name, errno);
+    }
+    snprintf(options, sizeof(options), "lowerdir=/proc/self/fd/%d:/proc/self/fd/%d,userxattr", part, at);
+    mount_overlay(ns, item, at, options, MS_RDONLY | MS_NOSUID | MS_NODEV);
+    for (size_t i = 0; i < item->name_count; i++) {
+        int cover = open(item->name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        struct stat seen;
+
+        if (cover < 0 || fstatat(cover, item->names[2 * i + 1], &seen, AT_SYMLINK_NOFOLLOW) == 0 ||
+            errno != ENOENT)
+            chain_fatal(ns->chain, item->names[2 * i + 1], "is still there below its cover");
+        close(cover);
+    }
+    close(part);
+    close(at);
+}
+
+static int open_layer(const struct namespace *ns, const struct namespace_item *item, int upper,
+                      const char *name)
+{
+    int fd;
+
+    if (mkdirat(upper, name, 0700) != 0 && errno != EEXIST)
+        chain_fatal_errno(ns->chain, item->upper->name, errno);
+    fd = openat(upper, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        chain_fatal_errno(ns->chain, item->upper->name, errno);
+    return fd;
+}
+
+/* namespace_overlay() - a directory that takes writes, and keeps them elsewhere. */
+void namespace_overlay(struct namespace *ns, struct namespace_item *item)
+{
+    char options[160], name[NAMESPACE_PART];
+    int at = open_seen(ns, item, O_PATH | O_DIRECTORY), part, upper, layer, work, error;
+
+    if (at < 0)
+        chain_fatal_errno(ns->chain, item->name, ENOENT);
+    /* An overlay takes no layer of a detached mount, and none of a read-only one to write in. */
+    part = namespace_make_part(ns, false, 0700, name);
+    error = mount_attach(item->upper->clone, part);
+    if (error)
+        namespace_cannot(ns, CANNOT_MOUNT, item->upper->name, -error);
+    upper = openat(ns->pool, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (upper < 0)
+        chain_fatal_errno(ns->chain, item->upper->name, errno);
+    layer = open_layer(ns, item, upper, "upper");
+    work = open_layer(ns, item, upper, "work");
+    snprintf(options, sizeof(options),
+             "lowerdir=/proc/self/fd/%d,upperdir=/proc/self/fd/%d,workdir=/proc/self/fd/%d,userxattr", at,
+             layer, work);
+    mount_overlay(ns, item, at, options, MS_NOSUID | MS_NODEV);
+    close(item->upper->clone);
+    item->upper->clone = -1;
+    close(layer);
+    close(work);
+    close(upper);
+    close(part);
+    close(at);
+}
+
+static void copy_content(const struct namespace *ns, const struct namespace_item *item, int from, int to)
+{
+    char block[16384];
+    size_t total = 0;
+    ssize_t got;
+
+    while ((got = read(from, block, sizeof(block))) > 0) {
+        total += (size_t)got;
+        if (total > COPY_MAX)
+            chain_fatal(ns->chain, item->name, "is larger than 1 MiB");
+        if (write(to, block, (size_t)got) != got)
+            chain_fatal(ns->chain, item->name, "cannot be copied");
+    }
+    if (got < 0)
+        chain_fatal_errno(ns->chain, item->name, errno);
+}
+
+/* namespace_copy() - the same content in a file that belongs to the caller. */
+void namespace_copy(struct namespace *ns, struct namespace_item *item)
+{
+    char name[NAMESPACE_PART];
+    mode_t mode = (item->mode & 0755) | 0400;
+    int from, to;
+
+    if (!S_ISREG(item->mode))
+        chain_fatal(ns->chain, item->name, "usage: only a regular file is copied");
+    from = open_seen(ns, item, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (from < 0)
+        return;
+    snprintf(name, sizeof(name), "part%u", ns->parts++);
+    to = openat(ns->draft, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (to < 0)
+        chain_fatal_errno(ns->chain, item->name, errno);
+    copy_content(ns, item, from, to);
+    close(to);
+    lay_over(ns, item, name, from, mode);
+    close(from);
+}

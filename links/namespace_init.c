@@ -1,0 +1,96 @@
+/*
+ * namespace_init.c - pid 1 of the new process namespace: nothing but its end matters.
+ *
+ * The kernel kills every process of the namespace when pid 1 ends. It stands
+ * inside with the command's uid and is its best target, so there is nothing
+ * to gain: no capability, no descriptor but those whose end it waits for, no
+ * word of the policy in its memory's argv, a filter of a few calls.
+ *
+ * Should:  end when the supervisor or the process outside has ended.
+ * Mustn't: exec, or keep anything alive but itself.
+ */
+#include "capability.h"
+#include "namespace.h"
+
+#include <poll.h>
+
+static void wipe(char **strings)
+{
+    for (; strings && *strings; strings++) {
+        volatile char *c = *strings;
+
+        while (*c)
+            *c++ = '\0';
+    }
+}
+
+static int load_filter(void)
+{
+#define INIT_ALLOW(NUMBER)                                                                                   \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (NUMBER), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, KERNEL_AUDIT_ARCH, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        INIT_ALLOW(SYS_ppoll),
+        INIT_ALLOW(SYS_exit_group),
+        INIT_ALLOW(SYS_restart_syscall),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    };
+#undef INIT_ALLOW
+    struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+
+    return (int)kernel_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, KERNEL_PTR(&program), 0, 0, 0);
+}
+
+/*
+ * namespace_keep() - close every descriptor but two.
+ * @second: -1: there is only one to keep
+ *
+ * Return: whether the others are closed, as far as one of them shows.
+ */
+bool namespace_keep(int first, int second)
+{
+    long low = second >= 0 && second < first ? second : first, high = second > first ? second : first,
+         error = 0;
+
+    if (low > 0)
+        error |= kernel_call(SYS_close_range, 0, low - 1, 0, 0, 0, 0);
+    if (high > low + 1)
+        error |= kernel_call(SYS_close_range, low + 1, high - 1, 0, 0, 0, 0);
+    error |= kernel_call(SYS_close_range, high + 1, (long)~0U, 0, 0, 0, 0);
+    return error == 0 && (low == 0 || fcntl(0, F_GETFD) < 0);
+}
+
+/*
+ * namespace_init() - the life of pid 1; a fork of the process outside.
+ * @pipe: read end of a pipe whose write end that process alone has
+ *
+ * All signals are blocked already. Any doubt ends it, and the namespace with it.
+ */
+_Noreturn void namespace_init(const struct namespace *ns, int pipe)
+{
+    const struct capability_data nothing[2] = {{0}, {0}};
+    struct pollfd ends[2] = {{.fd = pipe}, {.fd = ns->liveness}}; /* POLLHUP needs not be asked for */
+    struct capability_data seen[2];
+
+    if (kernel_call(SYS_getpid, 0, 0, 0, 0, 0, 0) != 1)
+        chain_fatal(ns->chain, "process namespace", "the kernel reported success but it is not there");
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
+        prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_NAME, "confine-init", 0, 0, 0) != 0 ||
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || setsid() < 0 || chdir("/") != 0 ||
+        signal(SIGCHLD, SIG_IGN) == SIG_ERR || capability_set(nothing) != 0 || capability_get(seen) != 0 ||
+        seen[0].permitted || seen[1].permitted)
+        kernel_call(SYS_exit_group, LINK_FAILED, 0, 0, 0, 0, 0);
+    wipe(ns->chain->words);
+    wipe(ns->chain->envp);
+    if (!namespace_keep(pipe, ns->liveness) || load_filter() != 0)
+        kernel_call(SYS_exit_group, LINK_FAILED, 0, 0, 0, 0, 0);
+    for (;;) {
+        long ended = kernel_call(SYS_ppoll, KERNEL_PTR(ends), 2, 0, 0, 0, 0);
+
+        if (ended != -EINTR)
+            kernel_call(SYS_exit_group, 0, 0, 0, 0, 0, 0);
+    }
+}

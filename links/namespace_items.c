@@ -1,0 +1,245 @@
+/*
+ * namespace_items.c - what was asked for: names, identities, and what lies in what.
+ *
+ * A mount cannot be cloned through a descriptor of the mount namespace that
+ * was left, so a descriptor only tells the name and the object: the name is
+ * opened again inside and must lead to the same object, without any link.
+ *
+ * Should:  end the link when a name leads elsewhere than it did when it was given.
+ * Mustn't: close a descriptor that was given: the next link means the same one.
+ */
+#include "namespace.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+/* Kinds whose tree decides how what lies in it is treated. */
+static bool is_structure(const struct namespace_item *item)
+{
+    return item->kind != KIND_SOCKET && item->kind != KIND_DEVICE && item->kind != KIND_COPY &&
+           item->kind != KIND_UPPER;
+}
+
+/* An answer that nobody wrote reads as no object at all. */
+static int identify(int fd, struct stat *seen)
+{
+    memset(seen, 0xff, sizeof(*seen));
+    if (fstat(fd, seen) != 0)
+        return errno;
+    return seen->st_blksize == (blksize_t)-1 ? EIO : 0;
+}
+
+static const char *read_name(const struct namespace *ns, const char *word, const char *link)
+{
+    char name[PATH_MAX];
+    ssize_t size = readlink(link, name, sizeof(name));
+    char *kept;
+
+    if (size < 0)
+        chain_fatal_errno(ns->chain, word, errno);
+    if ((size_t)size >= sizeof(name) || size == 0 || name[0] != '/')
+        chain_fatal(ns->chain, word, "has no absolute name");
+    name[size] = '\0';
+    kept = strdup(name);
+    if (!kept)
+        chain_fatal_errno(ns->chain, word, ENOMEM);
+    return kept;
+}
+
+/* Return: N where WORD is /proc/self/fd/N, else -1. */
+static int given_number(const char *word)
+{
+    static const char prefix[] = "/proc/self/fd/";
+    int fd = 0;
+
+    if (strncmp(word, prefix, sizeof(prefix) - 1) != 0 || !word[sizeof(prefix) - 1])
+        return -1;
+    for (const char *c = word + sizeof(prefix) - 1; *c; c++) {
+        if (*c < '0' || *c > '9' || fd > (INT_MAX - 9) / 10)
+            return -1;
+        fd = fd * 10 + (*c - '0');
+    }
+    return fd;
+}
+
+/*
+ * namespace_add() - one more item, with the name and identity of what WORD leads to now.
+ * @kind: what was asked for
+ * @word: an absolute name, or /proc/self/fd/N; must outlive the item
+ *
+ * Return: the item, to be completed by the caller. Ends the link when there is no such object.
+ */
+struct namespace_item *namespace_add(struct namespace *ns, enum namespace_kind kind, const char *word)
+{
+    struct namespace_item *item = calloc(1, sizeof(*item));
+    int given = given_number(word), fd = given, error;
+    char link[32];
+    struct stat seen;
+
+    if (!item)
+        chain_fatal_errno(ns->chain, word, ENOMEM);
+    if (word[0] != '/')
+        chain_fatal(ns->chain, word, "usage: not an absolute name");
+    if (given < 0)
+        fd = open(word, O_PATH | O_CLOEXEC);
+    error = fd < 0 ? errno : identify(fd, &seen);
+    if (error)
+        chain_fatal_errno(ns->chain, word, error);
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    *item = (struct namespace_item){.word = word,
+                                    .name = read_name(ns, word, link),
+                                    .device = seen.st_dev,
+                                    .inode = seen.st_ino,
+                                    .mode = seen.st_mode,
+                                    .clone = -1,
+                                    .shadow = -1,
+                                    .part = -1,
+                                    .kind = (uint8_t)kind};
+    item->length = strlen(item->name);
+    if (item->length == 1 && kind != KIND_RO)
+        chain_fatal(ns->chain, word, "usage: not on the root of the whole tree");
+    if (given < 0)
+        close(fd);
+    ns->items[ns->count++] = item;
+    return item;
+}
+
+/* namespace_add_shm() - /dev/shm is private too, also where the host has none: /dev is ours. */
+void namespace_add_shm(struct namespace *ns)
+{
+    struct namespace_item *item = calloc(1, sizeof(*item));
+
+    if (!item)
+        chain_fatal_errno(ns->chain, "/dev/shm", ENOMEM);
+    *item = (struct namespace_item){.word = "shm",
+                                    .name = "/dev/shm",
+                                    .length = 8,
+                                    .mode = S_IFDIR,
+                                    .clone = -1,
+                                    .shadow = -1,
+                                    .part = -1,
+                                    .kind = KIND_PLACE};
+    ns->items[ns->count++] = item;
+}
+
+/*
+ * namespace_add_place() - NAME will be an empty private directory, where there is such a directory.
+ * @word: what its part of the pool is called
+ */
+void namespace_add_place(struct namespace *ns, const char *word, const char *name)
+{
+    int fd = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0 && errno != ENOENT && errno != ENOTDIR)
+        chain_fatal_errno(ns->chain, name, errno);
+    if (fd < 0)
+        return;
+    close(fd);
+    namespace_add(ns, KIND_PLACE, name)->word = word;
+    for (size_t i = 0; i + 1 < ns->count; i++) /* /var/run is another name of /run, mostly */
+        if (ns->items[i]->kind == KIND_PLACE &&
+            strcmp(ns->items[i]->name, ns->items[ns->count - 1]->name) == 0) {
+            ns->count--;
+            return;
+        }
+}
+
+/* namespace_is_below() - Return: whether the item is TREE's directory, or lies in it. */
+bool namespace_is_below(const struct namespace_item *item, const struct namespace_item *tree)
+{
+    if (tree->length == 1)
+        return true;
+    return item->length >= tree->length && memcmp(item->name, tree->name, tree->length) == 0 &&
+           (item->name[tree->length] == '\0' || item->name[tree->length] == '/');
+}
+
+/* namespace_is_merged() - Return: whether the item is seen through an overlay, where objects have another
+ * identity. */
+bool namespace_is_merged(const struct namespace_item *item)
+{
+    for (const struct namespace_item *above = item->above; above; above = above->above) {
+        if (!above->shown)
+            continue;
+        if (above->kind == KIND_OVERLAY || above->kind == KIND_COVER)
+            return true;
+        if (above->kind == KIND_RW || above->kind == KIND_RO)
+            return false; /* a clone of its own lies over it */
+    }
+    return false;
+}
+
+/* By name, with `/` before every other character: a tree stands right before all that it holds. */
+static int compare(const void *left, const void *right)
+{
+    const struct namespace_item *a = *(struct namespace_item *const *)left;
+    const struct namespace_item *b = *(struct namespace_item *const *)right;
+    const unsigned char *x = (const unsigned char *)a->name, *y = (const unsigned char *)b->name;
+
+    while (*x && *x == *y) {
+        x++;
+        y++;
+    }
+    if (*x == *y)
+        return (int)a->kind - (int)b->kind;
+    if (*x == '\0' || *y == '\0')
+        return *x ? 1 : -1;
+    if (*x == '/' || *y == '/')
+        return *x == '/' ? -1 : 1;
+    return (int)*x - (int)*y;
+}
+
+/* Does this kind bring something into the view, so that a hidden directory above must let it be reached? */
+static bool is_kept(const struct namespace_item *item)
+{
+    return item->kind == KIND_RW || item->kind == KIND_RO || item->kind == KIND_SOCKET ||
+           item->kind == KIND_OVERLAY;
+}
+
+/* namespace_sort() - order the items, and find for each the tree that it lies in. */
+void namespace_sort(struct namespace *ns)
+{
+    struct namespace_item *above = NULL;
+
+    qsort(ns->items, ns->count, sizeof(*ns->items), compare);
+    for (size_t i = 0; i < ns->count; i++) {
+        struct namespace_item *item = ns->items[i];
+
+        while (above && !namespace_is_below(item, above))
+            above = above->above;
+        item->above = above;
+        if (is_kept(item))
+            for (struct namespace_item *tree = above; tree; tree = tree->above)
+                if (tree->kind == KIND_HIDE && tree->length < item->length)
+                    tree->keeps = true;
+        if (is_structure(item))
+            above = item;
+    }
+}
+
+/*
+ * namespace_open() - open the item's name as it is seen now.
+ * @flags: of open(), O_CLOEXEC is added
+ *
+ * Return: a descriptor of the caller's, or -errno where the name is not there. Ends the link where it leads
+ * to another object than the one that was named.
+ */
+int namespace_open(const struct namespace *ns, const struct namespace_item *item, int flags)
+{
+    struct open_how how = {.flags = (uint64_t)(flags | O_CLOEXEC),
+                           .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+    int fd =
+        (int)kernel_call(SYS_openat2, AT_FDCWD, KERNEL_PTR(item->name), KERNEL_PTR(&how), sizeof(how), 0, 0);
+    struct stat seen;
+    int error;
+
+    if (fd == -ELOOP)
+        chain_fatal(ns->chain, item->name, "was replaced while the view was built");
+    if (fd < 0)
+        return fd;
+    error = identify(fd, &seen);
+    if (error)
+        chain_fatal_errno(ns->chain, item->name, error);
+    if ((seen.st_dev != item->device || seen.st_ino != item->inode) && !namespace_is_merged(item))
+        chain_fatal(ns->chain, item->name, "was replaced while the view was built");
+    return fd;
+}

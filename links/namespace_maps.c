@@ -1,0 +1,208 @@
+/*
+ * namespace_maps.c - the namespaces, whose ids are whose, and loopback.
+ *
+ * One unshare makes them all, so that a false success shows at once: a process
+ * that is still in its old user namespace cannot write an id map.
+ *
+ * Should:  map the caller's own id onto itself, or for --map all every id, by a
+ *          helper that stays outside; say which step this machine refuses.
+ * Mustn't: fall back from the full map to the own id: the caller decides.
+ */
+#include "namespace.h"
+
+#include <net/if.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#define NAMESPACES                                                                                           \
+    (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
+#define EVERY_ID "0 0 4294967295"
+
+/* The process outside that writes the full maps: only one with capabilities there may. */
+struct helper {
+    pid_t pid;
+    int start; /* a byte is written here when the namespace is there */
+    int done;  /* a byte comes back when the maps are written, else its end */
+};
+
+static int write_file(const char *name, const char *text)
+{
+    int fd = open(name, O_WRONLY | O_CLOEXEC), error = 0;
+    size_t size = strlen(text);
+    ssize_t wrote;
+
+    if (fd < 0)
+        return errno;
+    wrote = write(fd, text, size);
+    if (wrote < 0)
+        error = errno;
+    else if ((size_t)wrote != size)
+        error = EIO;
+    close(fd);
+    return error;
+}
+
+/* The maps that are in force, not what a write answered: only the kernel knows how it prints them. */
+static bool is_mapped(const char *file, unsigned long inside, unsigned long count)
+{
+    char text[128], *rest;
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+    if (fd >= 0)
+        close(fd);
+    if (size <= 0)
+        return false;
+    text[size] = '\0';
+    return strtoul(text, &rest, 10) == inside && strtoul(rest, &rest, 10) == inside &&
+           strtoul(rest, &rest, 10) == count && *rest == '\n';
+}
+
+_Noreturn static void help(int start, int done, pid_t parent)
+{
+    char uid_map[32], gid_map[32], byte;
+    int error;
+
+    snprintf(uid_map, sizeof(uid_map), "/proc/%d/uid_map", parent);
+    snprintf(gid_map, sizeof(gid_map), "/proc/%d/gid_map", parent);
+    if (read(start, &byte, 1) != 1)
+        _exit(LINK_FAILED);
+    error = write_file(uid_map, EVERY_ID);
+    if (!error)
+        error = write_file(gid_map, EVERY_ID);
+    byte = (char)error;
+    _exit(write(done, &byte, 1) == 1 && !error ? 0 : LINK_FAILED);
+}
+
+static struct helper start_helper(const struct namespace *ns)
+{
+    int start[2], done[2];
+    pid_t self = getpid();
+    struct helper helper;
+
+    if (pipe2(start, O_CLOEXEC) != 0 || pipe2(done, O_CLOEXEC) != 0)
+        chain_fatal_errno(ns->chain, "pipe", errno);
+    helper = (struct helper){.pid = fork(), .start = start[1], .done = done[0]};
+    if (helper.pid < 0)
+        chain_fatal_errno(ns->chain, "helper for the id maps", errno);
+    if (helper.pid == 0) {
+        if (getpid() == self)
+            chain_fatal(ns->chain, "helper for the id maps", "the kernel reported success but made no child");
+        close(start[1]);
+        close(done[0]);
+        help(start[0], done[1], self);
+    }
+    close(start[0]);
+    close(done[1]);
+    return helper;
+}
+
+static void write_all_ids(const struct namespace *ns, const struct helper *helper)
+{
+    char byte = 0;
+    int error = EIO;
+
+    if (write(helper->start, &byte, 1) == 1 && read(helper->done, &byte, 1) == 1)
+        error = (unsigned char)byte;
+    close(helper->start);
+    close(helper->done);
+    while (waitpid(helper->pid, NULL, 0) < 0)
+        if (errno != EINTR)
+            chain_fatal_errno(ns->chain, "helper for the id maps", errno);
+    if (error)
+        namespace_cannot(ns, CANNOT_MAPS, "id maps", error);
+    if (!is_mapped("/proc/self/uid_map", 0, 4294967295UL))
+        chain_fatal(ns->chain, "id maps", "the kernel reported success but the map is another");
+}
+
+static void write_own_id(const struct namespace *ns, uid_t uid, gid_t gid)
+{
+    char text[64];
+    int error = write_file("/proc/self/setgroups", "deny");
+
+    if (!error) {
+        snprintf(text, sizeof(text), "%u %u 1", uid, uid);
+        error = write_file("/proc/self/uid_map", text);
+    }
+    if (!error) {
+        snprintf(text, sizeof(text), "%u %u 1", gid, gid);
+        error = write_file("/proc/self/gid_map", text);
+    }
+    if (error)
+        namespace_cannot(ns, CANNOT_MAPS, "id maps", error);
+    if (!is_mapped("/proc/self/uid_map", uid, 1))
+        chain_fatal(ns->chain, "id maps", "the kernel reported success but the map is another");
+}
+
+/* Which of them was it? All in one call failed and changed nothing, so each is asked for alone. */
+_Noreturn static void explain_unshare(const struct namespace *ns, int errnum)
+{
+    if (unshare(CLONE_NEWUSER) != 0)
+        namespace_cannot(ns, CANNOT_USERNS, "user namespace", errno);
+    if (ns->net && unshare(CLONE_NEWNET) != 0)
+        namespace_cannot(ns, CANNOT_NET, "network namespace", errno);
+    namespace_cannot(ns, CANNOT_MOUNT, "namespaces", errnum);
+}
+
+static void raise_loopback(const struct namespace *ns)
+{
+    struct ifreq request = {.ifr_name = "lo"};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        namespace_cannot(ns, CANNOT_NET, "loopback", errno);
+    request.ifr_flags = IFF_UP | IFF_RUNNING;
+    if (ioctl(fd, SIOCSIFFLAGS, &request) != 0)
+        namespace_cannot(ns, CANNOT_NET, "loopback", errno);
+    request.ifr_flags = 0;
+    if (ioctl(fd, SIOCGIFFLAGS, &request) != 0)
+        namespace_cannot(ns, CANNOT_NET, "loopback", errno);
+    if (!(request.ifr_flags & IFF_UP))
+        chain_fatal(ns->chain, "loopback", "the kernel reported success but it is not up");
+    close(fd);
+}
+
+static ino_t namespace_number(const struct namespace *ns, const char *name)
+{
+    struct stat seen;
+
+    memset(&seen, 0xff, sizeof(seen));
+    if (stat(name, &seen) != 0)
+        chain_fatal_errno(ns->chain, name, errno);
+    if (seen.st_blksize == (blksize_t)-1)
+        chain_fatal(ns->chain, name, "the kernel reported success but told nothing");
+    return seen.st_ino;
+}
+
+/*
+ * namespace_unshare() - leave the caller's namespaces; afterwards this process has every capability in the
+ * new ones, and none outside.
+ */
+void namespace_unshare(struct namespace *ns)
+{
+    struct helper helper = {.pid = -1};
+    uid_t uid = geteuid();
+    gid_t gid = getegid();
+    ino_t mounts = namespace_number(ns, "/proc/self/ns/mnt");
+    ino_t network = ns->net ? namespace_number(ns, "/proc/self/ns/net") : 0;
+
+    chain_set_dumpable(ns->chain, true); /* or /proc/self belongs to root, and no map can be written */
+    if (ns->map_all)
+        helper = start_helper(ns);
+    if (unshare(NAMESPACES | (ns->net ? CLONE_NEWNET : 0)) != 0)
+        explain_unshare(ns, errno);
+    if (ns->map_all)
+        write_all_ids(ns, &helper);
+    else
+        write_own_id(ns, uid, gid);
+    chain_set_dumpable(ns->chain, false);
+    if (namespace_number(ns, "/proc/self/ns/mnt") == mounts ||
+        (ns->net && namespace_number(ns, "/proc/self/ns/net") == network))
+        chain_fatal(ns->chain, "namespaces", "the kernel reported success but they are the old ones");
+    if (ns->net)
+        raise_loopback(ns);
+}

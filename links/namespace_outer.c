@@ -1,0 +1,258 @@
+/*
+ * namespace_outer.c - the command as pid 2, and the process outside that waits for it.
+ *
+ * Both children are this process's: pid 1 a fork, pid 2 sharing its memory
+ * until its exec (nothing is copied, and this process cannot run meanwhile).
+ * So pid 2's wait status is seen as it is, and repeated: the same exit status,
+ * or the same signal. Signals are taken by sigwaitinfo alone, so that none is
+ * sent to a process that was reaped.
+ *
+ * Should:  see pid 1 gone before it ends: that is the proof that nothing is left.
+ * Mustn't: keep a descriptor, a capability or a readable argv while the command
+ *          runs; forward what a terminal sent, because the command's group gets
+ *          that itself.
+ */
+#include "capability.h"
+#include "domain.h"
+#include "namespace.h"
+
+#include <dirent.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+
+#define COMMAND_STACK (256 * 1024)
+#define GUARD_PAGE    65536 /* a multiple of every page size there is */
+
+static const int forwarded[] = {SIGTERM, SIGINT,  SIGHUP,   SIGQUIT, SIGUSR1,
+                                SIGUSR2, SIGCONT, SIGWINCH, SIGALRM};
+
+/* What pid 2 shares with the process outside. Static: a faked clone enters pid 2's code without its argument.
+ */
+static struct {
+    struct namespace *ns;
+    int liveness; /* write end of the pipe to pid 1 */
+    bool proc;    /* /proc is this namespace's: its processes can be counted */
+} shared;
+
+/* --- pid 2 ---------------------------------------------------------------------------------------------- */
+
+static void mount_proc(const struct namespace *ns)
+{
+    struct statfs seen = {0};
+    char self[8] = "";
+
+    if (mount("proc", "/proc", "proc", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) != 0)
+        namespace_cannot(ns, CANNOT_PROC, errno == EPERM ? "proc-masked" : "/proc", errno);
+    if (statfs("/proc", &seen) != 0 || seen.f_type != MOUNT_TYPE_PROC || !(seen.f_flags & ST_RDONLY) ||
+        readlink("/proc/self", self, sizeof(self)) != 1 || self[0] != '2')
+        chain_fatal(ns->chain, "/proc", "the kernel reported success but it is another namespace's");
+    shared.proc = true;
+}
+
+/* By name in the new view: a directory that is still one of the old mounts would lead around the view. */
+static void enter_directory(const struct namespace *ns)
+{
+    struct namespace_item here = {.name = ns->cwd, .length = strlen(ns->cwd)};
+    struct stat seen = {0};
+
+    for (size_t i = 0; i < ns->count; i++) /* the last one that holds it is the nearest */
+        if (ns->items[i]->kind <= KIND_COVER && namespace_is_below(&here, ns->items[i]))
+            here.above = ns->items[i];
+    if (chdir(ns->cwd) != 0 || stat(".", &seen) != 0)
+        chain_fatal(ns->chain, ns->cwd, "this directory, the current one, is not there in the view");
+    if ((seen.st_dev != ns->cwd_device || seen.st_ino != ns->cwd_inode) && !namespace_is_merged(&here))
+        chain_fatal(ns->chain, ns->cwd, "this directory, the current one, is another one in the view");
+}
+
+static int run_command(void *unused)
+{
+    struct namespace *ns = shared.ns;
+    struct chain *chain = ns->chain;
+
+    (void)unused;
+    if (kernel_call(SYS_getpid, 0, 0, 0, 0, 0, 0) != 2)
+        chain_fatal(chain, "command", "the kernel reported success but it is not pid 2");
+    close(shared.liveness);
+    if (ns->liveness >= 0) {
+        close(ns->liveness);
+        if (setsid() < 0)
+            chain_fatal_errno(chain, "setsid", errno);
+    }
+    if (fcntl(shared.liveness, F_GETFD) >= 0 || (ns->liveness >= 0 && fcntl(ns->liveness, F_GETFD) >= 0))
+        chain_fatal(chain, "--liveness", "the kernel reported success but did not close the descriptor");
+    mount_proc(ns);
+    enter_directory(ns);
+    umask(ns->umask);
+    if (kernel_call(SYS_kill, 1, 0, 0, 0, 0, 0) != 0) /* a later link sees this refused */
+        chain_fatal(chain, "pid 1", "cannot be signalled before anything refuses it");
+    domain_no_new_privs(chain);
+    capability_drop_all(chain);
+    chain_set_dumpable(chain, false);
+    sigprocmask(SIG_SETMASK, &ns->signals, NULL);
+    return chain_hand_over(chain, ns->command);
+}
+
+static pid_t start_command(const struct namespace *ns)
+{
+    char *stack =
+        mmap(NULL, COMMAND_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    pid_t pid;
+
+    if (stack == MAP_FAILED || mprotect(stack, GUARD_PAGE, PROT_NONE) != 0)
+        chain_fatal_errno(ns->chain, "command", errno);
+    pid = clone(run_command, stack + COMMAND_STACK, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+    if (pid < 0)
+        chain_fatal_errno(ns->chain, "command", errno);
+    return pid;
+}
+
+/* --- outside -------------------------------------------------------------------------------------------- */
+
+static pid_t start_init(const struct namespace *ns)
+{
+    int ends[2];
+    long pid;
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        chain_fatal_errno(ns->chain, "pipe", errno);
+    pid = kernel_call(SYS_clone, SIGCHLD, 0, 0, 0, 0, 0);
+    if (pid < 0)
+        chain_fatal_errno(ns->chain, "pid 1", (int)-pid);
+    if (pid == 0) {
+        close(ends[1]);
+        namespace_init(ns, ends[0]);
+    }
+    close(ends[0]);
+    shared.liveness = ends[1];
+    return (pid_t)pid;
+}
+
+/* Ends all of the namespace, and sees it ended. */
+static void end_init(pid_t init)
+{
+    kill(init, SIGKILL);
+    while (waitpid(init, NULL, 0) < 0)
+        if (errno != EINTR)
+            _exit(LINK_FAILED);
+}
+
+static void become_small(const struct namespace *ns, pid_t init)
+{
+    const struct capability_data nothing[2] = {{0}, {0}};
+    struct capability_data seen[2];
+
+    if (!namespace_keep(shared.liveness, ns->liveness) || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
+        prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        capability_set(nothing) != 0 || capability_get(seen) != 0 || seen[0].permitted || seen[1].permitted ||
+        chdir("/") != 0) {
+        end_init(init);
+        _exit(LINK_FAILED);
+    }
+    for (char **word = ns->chain->words; *word; word++)
+        memset(*word, 0, strlen(*word));
+    for (char **word = ns->chain->envp; *word; word++)
+        memset(*word, 0, strlen(*word));
+}
+
+/* Return: how many processes there are beside pid 1. */
+static uint32_t count_processes(void)
+{
+    DIR *proc = shared.proc ? opendir("/proc") : NULL;
+    const struct dirent *entry;
+    uint32_t count = 0;
+
+    while (proc && (entry = readdir(proc)))
+        count += entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && strcmp(entry->d_name, "1") != 0;
+    if (proc)
+        closedir(proc);
+    return count;
+}
+
+/* Ends as the command did. */
+_Noreturn static void repeat_status(int status)
+{
+    const struct rlimit no_core = {0, 0};
+    sigset_t one;
+    int number = WTERMSIG(status);
+
+    if (WIFEXITED(status))
+        _exit(WEXITSTATUS(status));
+    setrlimit(RLIMIT_CORE, &no_core);
+    signal(number, SIG_DFL);
+    sigemptyset(&one);
+    sigaddset(&one, number);
+    kill(getpid(), number);
+    sigprocmask(SIG_UNBLOCK, &one, NULL);
+    _exit(128 + number); /* pid 1 of another namespace takes no such signal from itself */
+}
+
+/* A stop of the command. Whoever asked to be traced by its parent (PTRACE_TRACEME) means us, and goes on. */
+static void repeat_stop(const struct namespace *ns, pid_t command, int status)
+{
+    int number = WSTOPSIG(status);
+
+    if (ptrace(PTRACE_DETACH, command, NULL, (void *)(intptr_t)(number == SIGTRAP ? 0 : number)) == 0)
+        return;
+    if (ns->liveness <
+        0) /* a supervisor does not look at stops, and nothing would continue us with the command */
+        kill(getpid(), SIGSTOP);
+}
+
+/* Waits for the command's end. Return: its wait status. */
+static int wait_for_command(const struct namespace *ns, pid_t command, const sigset_t *taken)
+{
+    for (;;) {
+        siginfo_t info = {0};
+        int number, status;
+        pid_t pid;
+
+        while ((pid = waitpid(command, &status, WNOHANG | WUNTRACED | __WALL)) == command) {
+            if (!WIFSTOPPED(status))
+                return status;
+            repeat_stop(ns, command, status);
+        }
+        if (pid < 0 && errno != EINTR)
+            return LINK_FAILED << 8;
+        number = sigwaitinfo(taken, &info);
+        if (number > 0 && number != SIGCHLD && (info.si_code <= 0 || number == SIGHUP))
+            kill(command, number);
+    }
+}
+
+/*
+ * namespace_live() - start pid 1 and the command, wait, and end as the command did.
+ */
+_Noreturn void namespace_live(struct namespace *ns)
+{
+    sigset_t all, taken;
+    pid_t init, command;
+    uint32_t left = 0;
+    int status;
+
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &ns->signals);
+    signal(SIGCHLD, SIG_DFL); /* ignored, it would take the status away */
+    sigemptyset(&taken);
+    sigaddset(&taken, SIGCHLD);
+    for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)
+        sigaddset(&taken, forwarded[i]);
+    shared.ns = ns;
+    init = start_init(ns);
+    command = start_command(ns);
+    become_small(ns, init);
+    status = wait_for_command(ns, command, &taken);
+    if (ns->liveness >= 0)
+        left = count_processes();
+    end_init(init);
+    if (ns->liveness >= 0 && send(ns->liveness, &left, sizeof(left), MSG_NOSIGNAL) < 0)
+        _exit(LINK_FAILED); /* the supervisor is gone, and so is everything else */
+    repeat_status(status);
+}

@@ -1,0 +1,355 @@
+/*
+ * namespace_view.c - what there is to see: the host's tree, read-only, with private parts.
+ *
+ * The new mount namespace is the private copy already, so its root is changed
+ * in place: nothing is cloned as a whole, moved, pivoted or unmounted. All that
+ * is private is part of one tmpfs, mounted on /dev and covered by its own part.
+ * Half of it, `still`, is seen through a read-only mount.
+ *
+ * Should:  take clones while everything is as it was: device nodes before
+ *          NODEV, writable roots before RDONLY; believe each step by its effect.
+ * Mustn't: create anything on the host's file systems, or leave a mount of
+ *          theirs writable that is not a root of its own.
+ */
+#include "namespace.h"
+
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+
+#define INODE_BYTES  2048 /* one inode of the tmpfs per so many bytes of its size */
+#define INODES_SPARE 4096
+
+static const struct {
+    const char *name;
+    unsigned major;
+    unsigned minor;
+} base_devices[] = {
+    {"/dev/null", 1, 3},   {"/dev/zero", 1, 5},    {"/dev/full", 1, 7},
+    {"/dev/random", 1, 8}, {"/dev/urandom", 1, 9}, {"/dev/tty", 5, 0},
+};
+
+#define BASE_DEVICES (sizeof(base_devices) / sizeof(base_devices[0]))
+
+static const struct {
+    const char *target;
+    const char *name;
+} dev_links[] = {
+    {"/proc/self/fd", "fd"},       {"/proc/self/fd/0", "stdin"}, {"/proc/self/fd/1", "stdout"},
+    {"/proc/self/fd/2", "stderr"}, {"pts/ptmx", "ptmx"},
+};
+
+/* --- small steps ---------------------------------------------------------------------------------------- */
+
+static int open_directory(const struct namespace *ns, int directory, const char *name)
+{
+    int fd = openat(directory, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0)
+        chain_fatal_errno(ns->chain, name, errno);
+    return fd;
+}
+
+static void make_directory(const struct namespace *ns, bool still, const char *name, mode_t mode)
+{
+    if (mkdirat(still ? ns->draft : ns->pool, name, mode) != 0)
+        chain_fatal_errno(ns->chain, name, errno);
+}
+
+/* The directory NAME of the pool on PLACE, seen as the pool or its read-only half shows it. */
+static void attach_part(const struct namespace *ns, int half, const char *name, const char *place)
+{
+    int mount = mount_clone(half, name, 0), at = mount < 0 ? -1 : open_directory(ns, AT_FDCWD, place), error;
+
+    if (mount < 0)
+        namespace_cannot(ns, CANNOT_MOUNT, place, -mount);
+    error = mount_attach(mount, at);
+    if (error)
+        namespace_cannot(ns, CANNOT_MOUNT, place, -error);
+    close(at);
+    close(mount);
+}
+
+static void change_root(const struct namespace *ns, uint64_t set, uint64_t propagation)
+{
+    const struct mount_attributes attributes = {.set = set, .propagation = propagation};
+    int error = mount_change(AT_FDCWD, "/", MOUNT_TREE_RECURSIVE, &attributes);
+
+    if (error)
+        namespace_cannot(ns, CANNOT_MOUNT, "attributes of the root", -error);
+}
+
+/*
+ * namespace_make_part() - a directory of the pool for one purpose.
+ * @still: in the half that is seen read-only
+ * @name:  filled with its name below the pool, or below the read-only half
+ *
+ * Return: its descriptor, for making things in it. Ends the link on failure.
+ */
+int namespace_make_part(struct namespace *ns, bool still, mode_t mode, char name[NAMESPACE_PART])
+{
+    snprintf(name, NAMESPACE_PART, "part%u", ns->parts++);
+    make_directory(ns, still, name, mode);
+    return open_directory(ns, still ? ns->draft : ns->pool, name);
+}
+
+/* namespace_make_point() - the mount point of an item that lies in a place, which holds nothing of itself. */
+void namespace_make_point(const struct namespace *ns, const struct namespace_item *item)
+{
+    const struct namespace_item *place = item->above;
+    char path[PATH_MAX], *end;
+
+    if (item->length <= place->length)
+        return;
+    if (item->length - place->length > sizeof(path))
+        chain_fatal_errno(ns->chain, item->name, ENAMETOOLONG);
+    memcpy(path, item->name + place->length + 1, item->length - place->length);
+    for (end = strchr(path, '/'); end; end = strchr(end + 1, '/')) {
+        *end = '\0';
+        if (mkdirat(place->part, path, 0755) != 0 && errno != EEXIST)
+            chain_fatal_errno(ns->chain, item->name, errno);
+        *end = '/';
+    }
+    if ((S_ISDIR(item->mode) ? mkdirat(place->part, path, 0755)
+                             : mknodat(place->part, path, S_IFREG | 0444, 0)) != 0 &&
+        errno != EEXIST)
+        chain_fatal_errno(ns->chain, item->name, errno);
+}
+
+/* Puts the item's clone where its name leads in the view as it is now. */
+static void attach_item(const struct namespace *ns, struct namespace_item *item)
+{
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC,
+                           .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+    int at, error;
+
+    if (item->above && item->above->part >= 0) {
+        namespace_make_point(ns, item);
+        at = (int)kernel_call(SYS_openat2, AT_FDCWD, KERNEL_PTR(item->name), KERNEL_PTR(&how), sizeof(how), 0,
+                              0); /* private: nobody else is in there, and the point is another object */
+    } else {
+        at = namespace_open(ns, item, O_PATH);
+    }
+    if (at < 0)
+        chain_fatal_errno(ns->chain, item->name, -at);
+    error = mount_attach(item->clone, at);
+    if (error)
+        namespace_cannot(ns, CANNOT_MOUNT, item->name, -error);
+    close(at);
+    close(item->clone);
+    item->clone = -1;
+    item->shown = true;
+}
+
+/* --- clones --------------------------------------------------------------------------------------------- */
+
+/* A root that lies in another is a part of it: two mounts would make link and rename between them EXDEV. */
+static bool needs_clone(const struct namespace_item *item)
+{
+    const struct namespace_item *above = item->above;
+
+    if (item->kind == KIND_RW)
+        return !above || above->kind != KIND_RW;
+    if (item->kind == KIND_RO || item->kind == KIND_SOCKET)
+        return above && (above->part >= 0 || above->kind == KIND_COVER || above->kind == KIND_OVERLAY ||
+                         above->kind == KIND_PLACE || (above->kind == KIND_HIDE && above->keeps));
+    return item->kind == KIND_UPPER || item->kind == KIND_DEVICE;
+}
+
+static void clone_items(const struct namespace *ns, const bool kinds[KIND_COUNT])
+{
+    for (size_t i = 0; i < ns->count; i++) {
+        struct namespace_item *item = ns->items[i];
+        int fd;
+
+        if (!kinds[item->kind] || !needs_clone(item))
+            continue;
+        fd = namespace_open(ns, item, O_PATH);
+        if (fd == -ENOENT || fd == -ENOTDIR)
+            chain_fatal(ns->chain, item->name, "was replaced while the view was built");
+        if (fd < 0)
+            chain_fatal_errno(ns->chain, item->name, -fd);
+        item->clone = mount_clone(fd, "", S_ISDIR(item->mode) ? MOUNT_TREE_RECURSIVE : 0);
+        if (item->clone < 0)
+            namespace_cannot(ns, CANNOT_MOUNT, item->name, -item->clone);
+        close(fd);
+    }
+}
+
+static void clone_base_devices(const struct namespace *ns, int clones[BASE_DEVICES])
+{
+    for (size_t i = 0; i < BASE_DEVICES; i++) {
+        struct stat seen = {0};
+
+        clones[i] = mount_clone(AT_FDCWD, base_devices[i].name, 0);
+        if (clones[i] < 0)
+            namespace_cannot(ns, CANNOT_MOUNT, base_devices[i].name, -clones[i]);
+        if (fstat(clones[i], &seen) != 0 || !S_ISCHR(seen.st_mode) ||
+            seen.st_rdev != makedev(base_devices[i].major, base_devices[i].minor))
+            chain_fatal(ns->chain, base_devices[i].name, "is not the device that it should be");
+    }
+}
+
+/* --- the pool and its parts ----------------------------------------------------------------------------- */
+
+static void make_pool(struct namespace *ns)
+{
+    char options[96] = "mode=0755";
+    struct statfs seen = {0};
+    struct stat root;
+    int clone, error;
+    const struct mount_attributes read_only = {.set = MOUNT_READ_ONLY};
+
+    if (ns->tmp_size)
+        snprintf(options, sizeof(options), "mode=0755,size=%llu,nr_inodes=%llu",
+                 (unsigned long long)ns->tmp_size,
+                 (unsigned long long)(ns->tmp_size / INODE_BYTES + INODES_SPARE));
+    if (mount("tmpfs", "/dev", "tmpfs", MS_NOSUID | MS_NODEV, options) != 0)
+        namespace_cannot(ns, CANNOT_MOUNT, "tmpfs", errno);
+    ns->pool = open_directory(ns, AT_FDCWD, "/dev");
+    if (fstatfs(ns->pool, &seen) != 0 || fstat(ns->pool, &root) != 0)
+        chain_fatal_errno(ns->chain, "tmpfs", errno);
+    if (seen.f_type != MOUNT_TYPE_TMPFS || !(seen.f_flags & ST_NODEV) || (seen.f_flags & ST_RDONLY))
+        chain_fatal(ns->chain, "tmpfs", "the kernel reported success but mounted none");
+    ns->pool_device = root.st_dev;
+    make_directory(ns, false, "still", 0755);
+    ns->draft = open_directory(ns, ns->pool, "still");
+    clone = mount_clone(ns->pool, "still", 0);
+    if (clone < 0)
+        namespace_cannot(ns, CANNOT_MOUNT, "tmpfs", -clone);
+    error = mount_change(clone, "", 0, &read_only);
+    if (!error)
+        error = mount_attach(clone, ns->draft);
+    if (error)
+        namespace_cannot(ns, CANNOT_MOUNT, "tmpfs", -error);
+    ns->still = clone;
+}
+
+static void attach_device(const struct namespace *ns, int clone, const char *name)
+{
+    int at = open(name, O_PATH | O_NOFOLLOW | O_CLOEXEC), error;
+
+    if (at < 0)
+        chain_fatal_errno(ns->chain, name, errno);
+    error = mount_attach(clone, at);
+    if (error)
+        namespace_cannot(ns, CANNOT_MOUNT, name, -error);
+    close(at);
+    close(clone);
+}
+
+/* /dev: nodes of the host's, each a mount of its own; read-only, so that nobody's mode or times change. */
+static void build_dev(struct namespace *ns, const int clones[BASE_DEVICES])
+{
+    const struct mount_attributes quiet = {.set = MOUNT_READ_ONLY | MOUNT_NO_SETUID | MOUNT_NO_EXECUTE};
+    int dev, error;
+    struct namespace_item place = {.name = "/dev", .length = 4, .kind = KIND_PLACE};
+
+    make_directory(ns, true, "dev", 0755);
+    place.part = dev = open_directory(ns, ns->draft, "dev");
+    for (size_t i = 0; i < BASE_DEVICES; i++)
+        if (mknodat(dev, base_devices[i].name + 5, S_IFREG | 0444, 0) != 0)
+            chain_fatal_errno(ns->chain, base_devices[i].name, errno);
+    for (size_t i = 0; i < sizeof(dev_links) / sizeof(dev_links[0]); i++)
+        if (symlinkat(dev_links[i].target, dev, dev_links[i].name) != 0)
+            chain_fatal_errno(ns->chain, dev_links[i].name, errno);
+    if (mkdirat(dev, "pts", 0755) != 0 || mkdirat(dev, "shm", 0755) != 0)
+        chain_fatal_errno(ns->chain, "/dev", errno);
+    attach_part(ns, ns->still, "dev", "/dev");
+    for (size_t i = 0; i < BASE_DEVICES; i++)
+        attach_device(ns, clones[i], base_devices[i].name);
+    for (size_t i = 0; i < ns->count; i++) {
+        struct namespace_item *item = ns->items[i];
+
+        if (item->kind != KIND_DEVICE)
+            continue;
+        if (strncmp(item->name, "/dev/", 5) != 0 || S_ISDIR(item->mode))
+            chain_fatal(ns->chain, item->name, "usage: not a device below /dev");
+        item->above = &place;
+        namespace_make_point(ns, item);
+        attach_device(ns, item->clone, item->name);
+        item->above = NULL;
+        item->shown = true;
+    }
+    error = mount_change(AT_FDCWD, "/dev", MOUNT_TREE_RECURSIVE, &quiet);
+    if (error)
+        namespace_cannot(ns, CANNOT_MOUNT, "/dev", -error);
+    close(dev);
+    if (mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620") !=
+        0)
+        namespace_cannot(ns, CANNOT_MOUNT, "/dev/pts", errno);
+}
+
+/* --- the pass over all items ---------------------------------------------------------------------------- */
+
+static void attach_place(struct namespace *ns, struct namespace_item *place)
+{
+    bool still = strcmp(place->word, "tmp") != 0 && strcmp(place->word, "shm") != 0;
+    struct stat seen = {0};
+
+    make_directory(ns, still, place->word, still ? 0755 : 01777);
+    place->part = open_directory(ns, still ? ns->draft : ns->pool, place->word);
+    attach_part(ns, still ? ns->still : ns->pool, place->word, place->name);
+    if (stat(place->name, &seen) != 0 || seen.st_dev != ns->pool_device)
+        chain_fatal(ns->chain, place->name, "the kernel reported success but it is not private");
+    place->shown = true;
+}
+
+static void show_item(struct namespace *ns, struct namespace_item *item)
+{
+    static void (*const steps[KIND_COUNT])(struct namespace *, struct namespace_item *) = {
+        [KIND_PLACE] = attach_place,  [KIND_OVERLAY] = namespace_overlay, [KIND_COVER] = namespace_cover,
+        [KIND_COPY] = namespace_copy, [KIND_PROTECT] = namespace_protect, [KIND_HIDE] = namespace_hide,
+    };
+
+    if (steps[item->kind])
+        steps[item->kind](ns, item);
+    else if (item->clone >= 0 && item->kind != KIND_UPPER)
+        attach_item(ns, item);
+}
+
+/* Each by its effect: the root's flags, and an act that changes nothing. */
+static void check_view(const struct namespace *ns)
+{
+    const unsigned long wanted = ST_RDONLY | ST_NOSUID | ST_NODEV;
+    struct statfs root = {0}, pts = {0};
+
+    if (statfs("/", &root) != 0 || statfs("/dev/pts", &pts) != 0)
+        chain_fatal_errno(ns->chain, "view", errno);
+    if (((unsigned long)root.f_flags & wanted) != wanted)
+        chain_fatal(ns->chain, "root", "the kernel reported success but it is not read-only");
+    if (pts.f_type != MOUNT_TYPE_DEVPTS)
+        chain_fatal(ns->chain, "/dev/pts", "the kernel reported success but mounted none");
+    if (rename("/proc", "/proc") == 0 || errno != EROFS)
+        chain_fatal(ns->chain, "root", "the kernel reported success but it can be written");
+}
+
+/*
+ * namespace_build_view() - everything that a mount can do; needs the capabilities of the new namespaces.
+ *
+ * Ends the link where any of it fails.
+ */
+void namespace_build_view(struct namespace *ns)
+{
+    static const bool devices[KIND_COUNT] = {[KIND_DEVICE] = true};
+    static const bool writable[KIND_COUNT] = {[KIND_RW] = true, [KIND_UPPER] = true};
+    static const bool readable[KIND_COUNT] = {[KIND_RO] = true, [KIND_SOCKET] = true};
+    int clones[BASE_DEVICES];
+
+    ns->umask = umask(0);
+    clone_base_devices(ns, clones);
+    clone_items(ns, devices);
+    change_root(ns, MOUNT_NO_SETUID | MOUNT_NO_DEVICES, MOUNT_PRIVATE);
+    clone_items(ns, writable);
+    change_root(ns, MOUNT_READ_ONLY, 0);
+    clone_items(ns, readable);
+    make_pool(ns);
+    build_dev(ns, clones);
+    for (size_t i = 0; i < ns->count; i++)
+        show_item(ns, ns->items[i]);
+    namespace_pin(ns);
+    check_view(ns);
+}
