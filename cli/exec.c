@@ -29,9 +29,10 @@ static void say_plan(const struct confinement *confinement, const struct options
 
 int command_exec(char **argv, char **envp)
 {
-    struct confinement confinement = {0};
+    /* Once per process. On the stack, that guards itself page by page, all of their pages would be touched. */
+    static struct confinement confinement;
+    static struct error error;
     struct options options;
-    struct error error = {0};
     struct text text = {0};
     int result = options_parse(&options, "exec", FOR_EXEC, argv, &error), status = -1;
 

@@ -90,13 +90,15 @@ static void finish(const struct options *options, struct output *output, const s
 
 int command_run(char **argv, char **envp)
 {
-    struct confinement confinement = {0};
+    /* Once per process. On the stack, that guards itself page by page, all of their pages would be touched. */
+    static struct confinement confinement;
+    static struct report report;
     struct output output = OUTPUT_NONE;
-    struct report report = {.outcome.status = -1};
     struct options options;
     struct text text = {0};
     int result, named, status;
 
+    report.outcome.status = -1;
     result = options_parse(&options, "run", FOR_RUN, argv, &report.error);
     if (result == 0 && options.help) {
         options_free(&options);

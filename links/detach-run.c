@@ -30,7 +30,6 @@
 #define UMASK_OWNER   0700
 
 struct detach {
-    int keep[KEEP_MAX]; /* ascending, without repetition */
     size_t keep_count;
     bool session;
     bool group;
@@ -39,6 +38,7 @@ struct detach {
     uint32_t gid;
     bool file_size;
     uint64_t file_bytes;
+    int keep[KEEP_MAX]; /* ascending, without repetition; last, as most of it is never touched */
 };
 
 /* Reads a decimal number up to LIMIT that ends at END. Return: the character after it, or NULL. */
@@ -286,6 +286,7 @@ int detach_run(struct chain *chain)
     char **command;
 
     chain_set_dumpable(chain, false);
+    detach.keep_count = 0; /* a page that is first read is given twice: as one of zeros, and when it is written */
     command = parse_options(chain, &detach);
     fill_standard(chain);
     close_others(chain, &detach);
