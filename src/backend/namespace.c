@@ -136,6 +136,7 @@ static int plan_namespace(const struct resolved *resolved, const struct host *ho
     plan->supervised = supervised;
     plan->pid_namespace = true;
     plan->own_tmp = "/tmp";
+    plan->overlays = supervised && resolved->cache_lock >= 0;
     r = refuse_host(&b, error);
     if (r == 0)
         r = refuse_unhidden(&b, error);

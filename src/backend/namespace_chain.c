@@ -62,6 +62,19 @@ static void add_roots(struct builder *b)
     }
 }
 
+/* Private caches over the user's own. They are locked as long as the supervisor lives: an exec has none. */
+static void add_overlays(struct builder *b)
+{
+    const struct resolved *resolved = b->resolved;
+
+    for (size_t i = 0; i < resolved->cache_count && b->plan->overlays; i++) {
+        if (resolved->caches[i].place == SIZE_MAX)
+            continue;
+        build_path(b, "--overlay", resolved->caches[i].place);
+        build_path(b, "--upper", resolved->caches[i].upper);
+    }
+}
+
 static void add_held(struct builder *b)
 {
     const struct resolved *resolved = b->resolved;
@@ -103,6 +116,7 @@ static void chain_namespace(struct builder *b)
     }
     add_kept(b);
     add_roots(b);
+    add_overlays(b);
     add_held(b);
     build_word(b, "--");
 }
@@ -124,6 +138,9 @@ static void chain_landlock(struct builder *b)
     }
     for (size_t i = 0; i < ARRAY_SIZE(own); i++)
         add_named(b, "--rw", own[i]);
+    for (size_t i = 0; i < b->resolved->cache_count && b->plan->overlays; i++)
+        if (b->resolved->caches[i].place != SIZE_MAX) /* the overlay's own object, which is there by now */
+            add_named(b, "--rw", b->resolved->paths[b->resolved->caches[i].place].path);
     build_word(b, "--");
 }
 

@@ -90,8 +90,8 @@ static bool wire_edge(struct attestation *attestation, struct attempt *attempt,
 
     if (edge->name && strlen(edge->name) >= CHANNEL_NAME)
         return false;
-    if (attempt->check->act == ACT_REMOVE_ATTRIBUTE)
-        return set_path(&attempt->wire, edge->parent, edge->name);
+    if (attempt->check->act == ACT_REMOVE_ATTRIBUTE) /* of the directory: the name may be that of the grant */
+        return set_path(&attempt->wire, edge->parent, NULL);
     attempt->wire.act = edge->name ? ACT_RENAME_SELF : ACT_TMPFILE;
     if (attempt->check->by_name)
         return set_path(&attempt->wire, edge->parent, edge->name);

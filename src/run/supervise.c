@@ -82,9 +82,12 @@ static void reap(struct loop *loop);
 /* To everything that stays in the command's process group; a command without a chain has none of its own. */
 static void signal_group(const struct loop *loop, int signum)
 {
-    pid_t process = loop->supervision->process;
+    const struct supervision *s = loop->supervision;
 
-    kill(loop->supervision->channel >= 0 ? -process : process, signum);
+    if (s->channel < 0)
+        kill(s->process, signum);
+    else
+        kill(s->plan->pid_namespace ? -s->command : -s->process, signum);
 }
 
 /* To the command alone. */

@@ -54,6 +54,21 @@ static void leave_scope_out(struct world *world, const char *option)
     world_without_option(world, "scope-run", option, 0);
 }
 
+/* The process that is started becomes the command itself, as in a chain without a pid namespace. */
+static void leave_namespaces_out(struct world *world, const char *argument)
+{
+    (void)argument;
+    world_without_link(world, "namespace-run");
+    world->plan.pid_namespace = false;
+}
+
+/* Landlock stands behind the mounts. */
+static void leave_mounts_out(struct world *world, const char *argument)
+{
+    leave_namespaces_out(world, argument);
+    grant_everything(world, argument);
+}
+
 /* Every layer of Landlock refuses to trace what stands outside of it. */
 static void leave_landlock_out(struct world *world, const char *argument)
 {
@@ -63,20 +78,25 @@ static void leave_landlock_out(struct world *world, const char *argument)
     world_without_link(world, "scope-run");
 }
 
+/* The scope of signals, and what every layer refuses, stand behind the namespace. */
+static void leave_pids_out(struct world *world, const char *argument)
+{
+    leave_namespaces_out(world, argument);
+    leave_landlock_out(world, argument);
+}
+
+static void leave_capabilities(struct world *world, const char *link)
+{
+    leave_namespaces_out(world, "");
+    world_without_link(world, link);
+}
+
 /* Every link that restricts itself without privilege sets it. */
 static void leave_restrictions_out(struct world *world, const char *argument)
 {
-    leave_landlock_out(world, argument);
+    leave_pids_out(world, argument);
     world_without_link(world, "drop-run");
     world_without_link(world, "seccomp-run");
-}
-
-static void keep_descriptor(struct world *world, const char *argument)
-{
-    size_t at = world_link(world, "detach-run") + 1;
-
-    world_insert(world, at, argument);
-    world_insert(world, at, "--keep");
 }
 
 static void put_secret_back(struct world *world, const char *argument)
@@ -84,10 +104,12 @@ static void put_secret_back(struct world *world, const char *argument)
     must(strings_add(&world->resolved.env, argument) == 0);
 }
 
+/* namespace-run begins a session as well. */
 static void stay_in_session(struct world *world, const char *argument)
 {
     size_t at = world_link(world, "detach-run");
 
+    leave_namespaces_out(world, "");
     world_without_option(world, "detach-run", "--session", 0);
     world_insert(world, at + 1, argument);
 }
@@ -138,9 +160,9 @@ static const struct boundary {
     {SURFACE_PROC_SIGNAL, MECHANISM_LANDLOCK_SCOPE, ACT_SIGNAL, leave_scope_out, "--signal", "no --signal"},
     {SURFACE_PRIV_SETUID, MECHANISM_NO_NEW_PRIVS, ACT_NO_NEW_PRIVS, leave_restrictions_out, "",
      "no link that sets it"},
-    {SURFACE_PRIV_CAPS, MECHANISM_CAPABILITIES, ACT_CAPABILITIES, leave_link_out, "drop-run",
+    {SURFACE_PRIV_CAPS, MECHANISM_CAPABILITIES, ACT_CAPABILITIES, leave_capabilities, "drop-run",
      "no drop-run, one inheritable"},
-    {SURFACE_FD_INHERITED, MECHANISM_DETACH, ACT_DESCRIPTOR, keep_descriptor, "640", "kept open"},
+    {SURFACE_FD_INHERITED, MECHANISM_DETACH, ACT_DESCRIPTOR, leave_link_out, "detach-run", "no detach-run"},
     {SURFACE_ENV_SECRETS, MECHANISM_ENVIRONMENT, ACT_ENVIRONMENT, put_secret_back, "CANARY_API_TOKEN=hunter2",
      "put back"},
     {SURFACE_TTY_READ, MECHANISM_DETACH, ACT_TERMINAL, stay_in_session, "--group", "the caller's session"},
@@ -151,6 +173,32 @@ static const struct boundary {
     {SURFACE_TTY_STATE, MECHANISM_LANDLOCK_HIDE, ACT_OPEN, leave_link_out, "hide-run", "no hide-run"},
     {SURFACE_LIMIT_FILE_SIZE, MECHANISM_RLIMIT, ACT_FILE_SIZE, leave_limit_out, "--file-size",
      "no --file-size"},
+    {SURFACE_FS_WRITE, MECHANISM_MOUNT, ANY_ACT, leave_mounts_out, "--rw", "no namespace, --rw /"},
+    {SURFACE_FS_TRUNCATE, MECHANISM_MOUNT, ANY_ACT, leave_namespaces_out, "", "no namespace-run"},
+    {SURFACE_FS_METADATA, MECHANISM_MOUNT, ANY_ACT, leave_namespaces_out, "", "no namespace-run"},
+    {SURFACE_FS_DEVICE, MECHANISM_MOUNT, ANY_ACT, leave_namespaces_out, "", "no namespace-run"},
+    {SURFACE_FS_HIDDEN, MECHANISM_MOUNT, ACT_OPEN, leave_namespaces_out, "", "no namespace-run"},
+    {SURFACE_FS_PROTECTED, MECHANISM_MOUNT, ANY_ACT, leave_namespaces_out, "", "no namespace-run"},
+    {SURFACE_NET_TCP, MECHANISM_NET_NAMESPACE, ACT_NAMESPACE, leave_namespaces_out, "", "no namespace-run"},
+    {SURFACE_NET_UDP, MECHANISM_NET_NAMESPACE, ACT_NAMESPACE, leave_namespaces_out, "", "no namespace-run"},
+    {SURFACE_NET_OTHER, MECHANISM_NET_NAMESPACE, ACT_NAMESPACE, leave_namespaces_out, "", "no namespace-run"},
+    {SURFACE_NET_OTHER, MECHANISM_SECCOMP, ACT_SENTINEL, leave_link_out, "seccomp-run", "no seccomp-run"},
+    {SURFACE_UNIX_ABSTRACT, MECHANISM_NET_NAMESPACE, ACT_NAMESPACE, leave_namespaces_out, "",
+     "no namespace-run"},
+    {SURFACE_UNIX_PATH, MECHANISM_MOUNT, ACT_OBJECT, leave_namespaces_out, "", "no namespace-run"},
+    {SURFACE_IPC_SYSV, MECHANISM_IPC_NAMESPACE, ACT_NAMESPACE, leave_namespaces_out, "", "no namespace-run"},
+    {SURFACE_IPC_MQUEUE, MECHANISM_IPC_NAMESPACE, ACT_NAMESPACE, leave_namespaces_out, "",
+     "no namespace-run"},
+    {SURFACE_PROC_SIGNAL, MECHANISM_PID_NAMESPACE, ACT_SIGNAL, leave_pids_out, "", "no namespace, no layer"},
+    {SURFACE_PROC_TRACE, MECHANISM_PID_NAMESPACE, ACT_READ_MEMORY, leave_pids_out, "",
+     "no namespace, no layer"},
+    {SURFACE_PROC_ADJUST, MECHANISM_PID_NAMESPACE, ACT_PRLIMIT, leave_pids_out, "", "no namespace, no layer"},
+    {SURFACE_PROC_VISIBLE, MECHANISM_PID_NAMESPACE, ACT_NAMESPACE, leave_namespaces_out, "",
+     "no namespace-run"},
+    {SURFACE_PROC_VISIBLE, MECHANISM_MOUNT, ACT_OBJECT, leave_namespaces_out, "", "no namespace-run"},
+    {SURFACE_TTY_READ, MECHANISM_MOUNT, ACT_OBJECT, leave_namespaces_out, "", "no namespace-run"},
+    {SURFACE_TTY_INJECT, MECHANISM_MOUNT, ACT_OBJECT, leave_namespaces_out, "", "no namespace-run"},
+    {SURFACE_TTY_STATE, MECHANISM_MOUNT, ACT_OBJECT, leave_namespaces_out, "", "no namespace-run"},
 };
 
 static const struct boundary *find_boundary(const struct check *check)
@@ -189,6 +237,11 @@ static const char *const act_names[ACT_COUNT] = {
     [ACT_DESCRIPTOR] = "is-open",
     [ACT_ENVIRONMENT] = "read-back",
     [ACT_TERMINAL] = "read-back",
+    [ACT_REMOVE_ATTRIBUTE] = "attribute",
+    [ACT_NAMESPACE] = "read-back",
+    [ACT_OBJECT] = "read-back",
+    [ACT_MOUNTED] = "read-back",
+    [ACT_ROOM] = "read-back",
 };
 
 static const char *const canary_names[CANARY_COUNT] = {
@@ -206,6 +259,10 @@ static const char *const canary_names[CANARY_COUNT] = {
     [CANARY_DESCRIPTOR] = "descriptor",
     [CANARY_SECRET] = "secret",
     [CANARY_TERMINAL] = "terminal",
+    [CANARY_NAMESPACE] = "namespace",
+    [CANARY_OBJECT] = "object",
+    [CANARY_INIT] = "init",
+    [CANARY_PROTECTED] = "protected",
 };
 
 /* --- the cells ----------------------------------------------------------------------------------------- */
@@ -213,7 +270,7 @@ static const char *const canary_names[CANARY_COUNT] = {
 enum cell { CELL_ABSENT = 0, CELL_MISSING, CELL_REQUIRED, CELL_INTACT, CELLS };
 
 #define CELL_WORDS 24
-#define ROWS_MAX   (3 * CHANNEL_CHECKS_MAX)
+#define ROWS_MAX   (4 * CHANNEL_CHECKS_MAX)
 
 struct line {
     struct check check;
@@ -357,7 +414,8 @@ static void collect_lines(enum caller caller)
         for (size_t i = 0; i < seen->check_count; i++) {
             struct line line = {.check = seen->checks[i], .variant = (enum variant)variant};
 
-            if (variant != VARIANT_PLAIN && is_known(&line.check))
+            /* The other backend has another chain: its table is a whole one. */
+            if (variant != VARIANT_PLAIN && variant != VARIANT_NAMESPACE && is_known(&line.check))
                 continue;
             line.boundary = find_boundary(&line.check);
             if (!line.boundary)

@@ -37,12 +37,13 @@ static const char *const caller_names[CALLERS] = {
 };
 
 /* What else is asked, so that every kind of check stands in some plan. */
-enum variant { VARIANT_PLAIN = 0, VARIANT_LISTED, VARIANT_OLD_KERNEL, VARIANTS };
+enum variant { VARIANT_PLAIN = 0, VARIANT_LISTED, VARIANT_OLD_KERNEL, VARIANT_NAMESPACE, VARIANTS };
 
 static const char *const variant_names[VARIANTS] = {
     [VARIANT_PLAIN] = "",
     [VARIANT_LISTED] = "--readable listed",
     [VARIANT_OLD_KERNEL] = "plan of ABI 2",
+    [VARIANT_NAMESPACE] = "namespace",
 };
 
 /* Shared with the child that runs. */
@@ -140,6 +141,8 @@ static void world_make_tree(struct world *world)
     }
     snprintf(path, sizeof(path), "%s/ws", world->base);
     must(mkdir(path, 0755) == 0);
+    snprintf(path, sizeof(path), "%s/ws/held", world->base);
+    must(mkdir(path, 0755) == 0);
     snprintf(path, sizeof(path), "%s/home", world->base);
     must(mkdir(path, 0755) == 0);
     world_make_file(world->base, "neighbour");
@@ -191,6 +194,11 @@ static void world_ask(struct world *world, enum key key, const char *value)
     }
 }
 
+static const char *world_backend(const struct world *world)
+{
+    return world->variant == VARIANT_NAMESPACE ? "namespace" : "landlock";
+}
+
 static void world_resolve(struct world *world)
 {
     struct error error = {0};
@@ -200,7 +208,7 @@ static void world_resolve(struct world *world)
     snprintf(path, sizeof(path), "%s/ws", world->base);
     world_ask(world, KEY_MODE, "workspace-write");
     world_ask(world, KEY_WORKSPACE, path);
-    world_ask(world, KEY_BACKEND, "landlock");
+    world_ask(world, KEY_BACKEND, world_backend(world));
     world_ask(world, KEY_CACHES, "off");
     world_ask(world, KEY_LIMIT_FILE_SIZE, FILE_LIMIT);
     world_ask(world, KEY_USER, world->caller == CALLER_ROOT ? "keep" : "owner");
@@ -209,6 +217,9 @@ static void world_resolve(struct world *world)
     snprintf(path, sizeof(path), "%s/secret", world->base);
     must(policy_add(&world->policy, LIST_HIDE, path, NULL, (struct origin){.layer = LAYER_BUILTIN}, &error) ==
          0);
+    snprintf(path, sizeof(path), "%s/ws/held", world->base);
+    must(policy_add(&world->policy, LIST_PROTECT, path, NULL, (struct origin){.layer = LAYER_BUILTIN},
+                    &error) == 0);
     must(strings_addf(&world->env, "HOME=%s/home", world->base) == 0 &&
          strings_addf(&world->env, "TMPDIR=%s/home", world->base) == 0 &&
          strings_add(&world->env, "PATH=/usr/bin:/bin") == 0 &&
@@ -226,7 +237,8 @@ static void world_plan(struct world *world)
     host_look(&world->host);
     if (world->variant == VARIANT_OLD_KERNEL)
         world->host.landlock_abi = 2;
-    if (backend_by_name("landlock")->plan(&world->resolved, &world->host, true, &world->plan, &error) < 0) {
+    if (backend_by_name(world_backend(world))
+            ->plan(&world->resolved, &world->host, true, &world->plan, &error) < 0) {
         test_note("plan: %s", error.message);
         _exit(EXIT_FAILURE);
     }
