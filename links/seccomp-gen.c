@@ -2,30 +2,16 @@
  * seccomp-gen.c - turns the rules into constant filters, at build time.
  *
  * Runs on the machine that builds, for both architectures; prints a header
- * with one instruction array per set, or one filter for the tests.
- *
- * Loading a filter costs about 0.2 us per instruction and 2.7 us per step to
- * an average verdict, because the kernel runs it once per call number. So the
- * numbers are cut into ranges of equal verdict, found by the binary tree whose
- * average depth, weighted by the length of the ranges, is the least.
+ * with one instruction array per filter, or one of them for the tests.
  *
  * Should:  fail the build when a path is longer than SECCOMP_PATH_MAX or a rule
  *          names an unknown call.
  * Mustn't: depend on the machine it runs on: same rules, same bytes.
  */
-#include "seccomp_emit.h"
+#include "seccomp_tree.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define NUMBERS      (SECCOMP_SENTINEL_NR + 2)
-#define LISTS_MAX    128
-#define SEGMENTS_MAX 400
-#define SET_ALL      (1u << 31) /* every rule, for the tests */
-
-struct segment {
-    uint32_t first;
-    int list;
-    double weight;
-};
+#define EVERY_RULE   UINT32_MAX /* also those that no set has, for the tests */
 
 struct arch {
     const char *macro, *name;
@@ -38,50 +24,8 @@ static const struct arch arches[] = {
     {"__aarch64__", "aarch64", AUDIT_ARCH_AARCH64, offsetof(struct seccomp_call, aarch64)},
 };
 
-static struct list lists[LISTS_MAX];
-static int list_count;
-static uint8_t list_of[NUMBERS];
-static struct segment segments[SEGMENTS_MAX];
-static int segment_count;
-static int tree_root[SEGMENTS_MAX][SEGMENTS_MAX];
 static const char *dropped[COUNT(seccomp_rules)];
 static size_t dropped_count;
-
-/* The tree of the least weighted depth, by the usual dynamic programme over intervals. */
-static void plan_tree(void)
-{
-    static double cost[SEGMENTS_MAX][SEGMENTS_MAX];
-
-    for (int length = 2; length <= segment_count; length++)
-        for (int first = 0; first + length <= segment_count; first++) {
-            int last = first + length - 1;
-            double weight = 0, best = -1;
-
-            for (int i = first; i <= last; i++)
-                weight += segments[i].weight;
-            for (int root = first; root < last; root++) {
-                double sum = cost[first][root] + cost[root + 1][last];
-
-                if (best < 0 || sum < best) {
-                    best = sum;
-                    tree_root[first][last] = root;
-                }
-            }
-            cost[first][last] = best + weight;
-        }
-}
-
-static int emit_tree(int first, int last)
-{
-    int root, right, left;
-
-    if (first == last)
-        return emit_list(&lists[segments[first].list]);
-    root = tree_root[first][last];
-    right = emit_tree(root + 1, last);
-    left = emit_tree(first, root);
-    return emit_if(FILTER_IF_AT_LEAST, segments[root + 1].first, right, left);
-}
 
 static bool is_dropped(const char *name)
 {
@@ -99,40 +43,20 @@ static const struct seccomp_range *find_range(const struct arch *arch, const cha
     fail(name, "unknown call");
 }
 
-/* Adds the rule to the list of one number: lists are few, so each combination is kept once. */
-static void add_rule(uint32_t number, int rule)
+static bool is_taken(const struct seccomp_rule *rule, const struct seccomp_filter_name *filter)
 {
-    struct list list = lists[list_of[number]];
-    int last = list.count > 0 ? list.rule[list.count - 1] : -1, i;
-
-    if (last >= 0 && seccomp_rules[last].group == SECCOMP_GROUP_BASE &&
-        count_tests(&seccomp_rules[last]) == 0)
-        return; /* answered already, whatever is opened */
-    if (list.count == LIST_MAX)
-        fail(seccomp_rules[rule].name, "too many rules for one call");
-    list.rule[list.count++] = rule;
-    for (i = 0; i < list_count; i++)
-        if (lists[i].count == list.count &&
-            memcmp(lists[i].rule, list.rule, sizeof(int) * (size_t)list.count) == 0)
-            break;
-    if (i == LISTS_MAX)
-        fail(seccomp_rules[rule].name, "too many combinations of rules");
-    if (i == list_count)
-        lists[list_count++] = list;
-    list_of[number] = (uint8_t)i;
+    return !is_dropped(rule->name) && strcmp(rule->calls, "@foreign") != 0 &&
+           (rule->sets & filter->bit || filter->bit == EVERY_RULE) && !(filter->opened & 1u << rule->group);
 }
 
-/* The list of rules of every number, and the ranges of numbers that share one. */
-static void find_segments(const struct arch *arch, unsigned set)
+/* The list of rules of every number. */
+static void find_rules(const struct arch *arch, const struct seccomp_filter_name *filter)
 {
-    memset(list_of, 0, sizeof(list_of));
-    memset(lists, 0, sizeof(lists));
-    list_count = 1; /* the empty one: allow */
+    clear_lists();
     for (size_t r = 0; r < COUNT(seccomp_rules); r++) {
         const char *name = seccomp_rules[r].calls;
 
-        if (is_dropped(seccomp_rules[r].name) || strcmp(name, "@foreign") == 0 ||
-            (!(seccomp_rules[r].sets & set) && set != SET_ALL))
+        if (!is_taken(&seccomp_rules[r], filter))
             continue;
         for (size_t length; *name; name += length + (name[length] == ' ')) {
             const struct seccomp_range *range;
@@ -143,27 +67,16 @@ static void find_segments(const struct arch *arch, unsigned set)
                 add_rule((uint32_t)n, (int)r);
         }
     }
-    segment_count = 0;
-    for (uint32_t n = 0; n < NUMBERS; n++) {
-        if (n == 0 || list_of[n] != list_of[n - 1]) {
-            if (segment_count == SEGMENTS_MAX)
-                fail("filter", "too many ranges");
-            segments[segment_count++] = (struct segment){n, list_of[n], 0.01};
-        }
-        /* The kernel tries each number that it knows once; calls with conditions run the filter each time. */
-        if (n <= SECCOMP_NEWEST_NR)
-            segments[segment_count - 1].weight += lists[list_of[n]].count ? 2 : 1;
-    }
-    for (int i = 0; i < list_count; i++)
-        lists[i].label = -1;
 }
 
-static void build_filter(const struct arch *arch, unsigned set)
+static void build_filter(const struct arch *arch, const struct seccomp_filter_name *filter)
 {
     int root;
 
     code_count = 0;
-    find_segments(arch, set);
+    is_exact = filter->exact;
+    find_rules(arch, filter);
+    cut_segments();
     plan_tree();
     root = emit_tree(0, segment_count - 1);
     if (root != code_count - 1)
@@ -192,21 +105,24 @@ static struct sock_filter open_return(int at)
     return (struct sock_filter){FILTER_JUMP, 0, 0, (uint32_t)(at - next_rule[at] - 1)};
 }
 
-/* One array, its patches and the index of its sentinel, named SET. Returns the number of patches. */
-static int print_set(const char *set, int *sentinel)
+/* Array number N and its patches. Its row of the table: what is printed here, from the name to the sentinel.
+ */
+static void print_filter(size_t n, char *row, size_t size)
 {
-    int patches = 0;
+    const struct seccomp_filter_name *filter = &seccomp_filter_names[n];
+    int patches = 0, sentinel = -1;
 
-    *sentinel = -1;
-    printf("static const struct sock_filter seccomp_code_%s[] = {\n", set);
+    printf("static const struct sock_filter seccomp_code_%zu[] = {\n", n);
     for (int at = code_count - 1; at >= 0; at--) {
-        if (is_sentinel(at) && *sentinel >= 0)
-            fail(set, "two sentinels");
+        if (is_sentinel(at) && sentinel >= 0)
+            fail(filter->set, "two sentinels");
         if (is_sentinel(at))
-            *sentinel = code_count - 1 - at;
+            sentinel = code_count - 1 - at;
         printf("    {0x%02x, %u, %u, 0x%08xu},\n", code[at].code, code[at].jt, code[at].jf, code[at].k);
     }
-    printf("};\n\nstatic const struct seccomp_patch seccomp_patches_%s[] = {\n", set);
+    if (sentinel < 0)
+        fail(filter->set, "no sentinel");
+    printf("};\n\nstatic const struct seccomp_patch seccomp_patches_%zu[] = {\n", n);
     for (int at = code_count - 1; at >= 0; at--) {
         struct sock_filter open = open_return(at);
 
@@ -216,8 +132,11 @@ static int print_set(const char *set, int *sentinel)
                open.k);
         patches++;
     }
-    printf("};\n\n");
-    return patches;
+    if (filter->exact && patches > 0)
+        fail(filter->set, "an exact filter with patches");
+    printf("%s};\n\n", patches ? "" : "    {0, 0, {0, 0, 0, 0}}, /* none */\n");
+    snprintf(row, size, "    {\"%s\", %d, 0x%xu, seccomp_code_%zu, seccomp_patches_%zu, %d, %d, %d},\n",
+             filter->set, filter->exact, filter->opened, n, n, code_count, patches, sentinel);
 }
 
 static void print_header(void)
@@ -227,25 +146,21 @@ static void print_header(void)
     printf("/* Generated by seccomp-gen from seccomp_rules.h: do not edit. */\n"
            "#ifndef CONFINE_SECCOMP_SETS_H\n#define CONFINE_SECCOMP_SETS_H\n");
     for (size_t a = 0; a < COUNT(arches); a++) {
-        int patches[COUNT(seccomp_set_names)], sentinel[COUNT(seccomp_set_names)],
-            length[COUNT(seccomp_set_names)];
+        char rows[COUNT(seccomp_filter_names)][200];
 
         printf("\n#%s defined(%s)\n", a ? "elif" : "if", arches[a].macro);
-        for (size_t s = 0; s < COUNT(seccomp_set_names); s++) {
-            build_filter(&arches[a], seccomp_set_names[s].bit);
-            printf("/* %s, %s: %d instructions, %d on the longest path */\n", seccomp_set_names[s].name,
-                   arches[a].name, code_count, longest_path(code_count - 1));
-            patches[s] = print_set(seccomp_set_names[s].name, &sentinel[s]);
-            length[s] = code_count;
+        for (size_t n = 0; n < COUNT(seccomp_filter_names); n++) {
+            const struct seccomp_filter_name *filter = &seccomp_filter_names[n];
+
+            build_filter(&arches[a], filter);
+            printf("/* %s%s, %s: %d instructions, %d on the longest path */\n", filter->set,
+                   filter->exact ? ", exact" : "", arches[a].name, code_count, longest_path(code_count - 1));
+            print_filter(n, rows[n], sizeof(rows[n]));
             longest = code_count > longest ? code_count : longest;
-            if (sentinel[s] < 0)
-                fail(seccomp_set_names[s].name, "no sentinel");
         }
         printf("static const struct seccomp_set seccomp_sets[] = {\n");
-        for (size_t s = 0; s < COUNT(seccomp_set_names); s++)
-            printf("    {\"%s\", seccomp_code_%s, seccomp_patches_%s, %d, %d, %d},\n",
-                   seccomp_set_names[s].name, seccomp_set_names[s].name, seccomp_set_names[s].name, length[s],
-                   patches[s], sentinel[s]);
+        for (size_t n = 0; n < COUNT(seccomp_filter_names); n++)
+            printf("%s", rows[n]);
         printf("};\n");
     }
     printf("#else\n#error \"no system call numbers for this architecture\"\n#endif\n\n"
@@ -253,21 +168,25 @@ static void print_header(void)
            longest);
 }
 
-/* One filter as plain words, for tests: `i CODE JT JF K`, then `p AT GROUP CODE K` and `s AT`. */
-static void print_raw(const char *arch_name, const char *set_name)
+/*
+ * One filter as plain words, for tests: `i CODE JT JF K`, then `p AT GROUP CODE K` and `s AT`. NAME is a set,
+ * or `all` for every rule; or the number of a filter.
+ */
+static void print_raw(const char *arch_name, const char *name)
 {
+    static const struct seccomp_filter_name all = {"all", EVERY_RULE, false, 0};
+    const struct seccomp_filter_name *filter = strcmp(name, all.set) == 0 ? &all : NULL;
     const struct arch *arch = NULL;
-    unsigned set = strcmp(set_name, "all") == 0 ? SET_ALL : 0;
 
     for (size_t a = 0; a < COUNT(arches); a++)
         if (strcmp(arches[a].name, arch_name) == 0)
             arch = &arches[a];
-    for (size_t s = 0; s < COUNT(seccomp_set_names); s++)
-        if (strcmp(seccomp_set_names[s].name, set_name) == 0)
-            set = seccomp_set_names[s].bit;
-    if (!arch || !set)
-        fail(arch ? set_name : arch_name, "not known");
-    build_filter(arch, set);
+    for (size_t n = 0; n < COUNT(seccomp_filter_names) && !filter; n++)
+        if (strcmp(seccomp_filter_names[n].set, name) == 0 || (name[0] == '0' + (int)n && !name[1]))
+            filter = &seccomp_filter_names[n];
+    if (!arch || !filter)
+        fail(arch ? name : arch_name, "not known");
+    build_filter(arch, filter);
     for (int at = code_count - 1; at >= 0; at--)
         printf("i %u %u %u %u\n", code[at].code, code[at].jt, code[at].jf, code[at].k);
     for (int at = code_count - 1; at >= 0; at--) {
@@ -280,7 +199,7 @@ static void print_raw(const char *arch_name, const char *set_name)
     }
 }
 
-/* seccomp-gen [--drop-rule NAME]... [--raw ARCH SET]: without --raw, the header. */
+/* seccomp-gen [--drop-rule NAME]... [--raw ARCH FILTER]: without --raw, the header. */
 int main(int argc, char **argv)
 {
     const char *raw_arch = NULL, *raw_set = NULL;
@@ -294,7 +213,7 @@ int main(int argc, char **argv)
             continue;
         }
         if (strcmp(argv[i], "--drop-rule") != 0 || i + 1 == argc || dropped_count == COUNT(dropped))
-            fail(argv[i], "usage: seccomp-gen [--drop-rule NAME]... [--raw ARCH SET]");
+            fail(argv[i], "usage: seccomp-gen [--drop-rule NAME]... [--raw ARCH FILTER]");
         dropped[dropped_count] = argv[++i];
         for (size_t r = 0; r < COUNT(seccomp_rules); r++)
             known = known || strcmp(seccomp_rules[r].name, argv[i]) == 0;

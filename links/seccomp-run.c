@@ -4,7 +4,8 @@
  * The filters are constant, generated from seccomp_rules.h at build time and
  * proven there rule by rule. Two things vary when one is loaded: the returns of
  * the groups that are opened (`--without`), and the errno of the sentinel, an
- * unused call whose answer shows that this filter is in force.
+ * unused call whose answer shows that this filter is in force. For the choices
+ * of the ordinary chains there is a shorter filter without returns to patch.
  *
  * The sentinel is the control pair: before, the call must not give the errno
  * (natively it is ENOSYS; inside another confinement it is that one's own);
@@ -24,17 +25,36 @@
 #include "seccomp_sets.h"
 
 struct request {
-    const struct seccomp_set *set;
-    bool without[SECCOMP_GROUP_COUNT];
-    int sentinel; /* errno */
+    const char *set;
+    uint32_t without; /* groups, a bit each */
+    int sentinel;     /* errno */
 };
 
-static const struct seccomp_set *find_set(const struct chain *chain, const char *name)
+static const char *find_set(const struct chain *chain, const char *name)
 {
     for (size_t i = 0; i < sizeof(seccomp_sets) / sizeof(seccomp_sets[0]); i++)
         if (strcmp(seccomp_sets[i].name, name) == 0)
-            return &seccomp_sets[i];
+            return seccomp_sets[i].name;
     chain_fatal(chain, name, "usage: no such set");
+}
+
+/* The filter that was built for exactly this choice of groups; without one, that of the set that is patched.
+ */
+static const struct seccomp_set *find_filter(const struct chain *chain, const struct request *request)
+{
+    const struct seccomp_set *patched = NULL;
+
+    for (size_t i = 0; i < sizeof(seccomp_sets) / sizeof(seccomp_sets[0]); i++) {
+        if (strcmp(seccomp_sets[i].name, request->set) != 0)
+            continue;
+        if (seccomp_sets[i].exact && seccomp_sets[i].opened == request->without)
+            return &seccomp_sets[i];
+        if (!seccomp_sets[i].exact)
+            patched = &seccomp_sets[i];
+    }
+    if (!patched)
+        chain_fatal(chain, request->set, "this set has no filter for any choice of groups");
+    return patched;
 }
 
 /* SECCOMP_GROUP_BASE is not among them: what it holds would undo the other rules. */
@@ -57,7 +77,7 @@ static char **parse_request(const struct chain *chain, struct request *request)
                 chain_fatal(chain, "--set", "usage: given twice");
             request->set = find_set(chain, value);
         } else if (chain_option(chain, &at, "--without", &value)) {
-            request->without[find_group(chain, value)] = true;
+            request->without |= 1u << find_group(chain, value);
         } else if (chain_option(chain, &at, "--sentinel", &value)) {
             if (request->sentinel)
                 chain_fatal(chain, "--sentinel", "usage: given twice");
@@ -81,25 +101,25 @@ static int ask_sentinel(void)
     return syscall(SECCOMP_SENTINEL_NR, 0, 0, 0, 0, 0, 0) == -1 ? errno : 0;
 }
 
-/* The set with its open groups and the sentinel's errno in place. */
-static void fill_filter(const struct request *request, struct sock_filter *code)
+/* The filter with its open groups and the sentinel's errno in place. */
+static void fill_filter(const struct seccomp_set *set, const struct request *request,
+                        struct sock_filter *code)
 {
-    const struct seccomp_set *set = request->set;
-
     memcpy(code, set->code, sizeof(*code) * set->length);
     for (size_t i = 0; i < set->patch_count; i++)
-        if (request->without[set->patches[i].group])
+        if (request->without & 1u << set->patches[i].group)
             code[set->patches[i].at] = set->patches[i].open;
     code[set->sentinel].k = SECCOMP_RET_ERRNO | (uint32_t)request->sentinel;
 }
 
 static void load_filter(const struct chain *chain, const struct request *request)
 {
+    const struct seccomp_set *set = find_filter(chain, request);
     struct sock_filter code[SECCOMP_CODE_MAX];
-    struct sock_fprog program = {.len = request->set->length, .filter = code};
+    struct sock_fprog program = {.len = set->length, .filter = code};
     long answer;
 
-    fill_filter(request, code);
+    fill_filter(set, request, code);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         chain_fatal_errno(chain, "no_new_privs", errno);
     if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)

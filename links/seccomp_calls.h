@@ -75,6 +75,8 @@ static const struct seccomp_call seccomp_calls[] = {
     {"create_module", {174, 174}, {ABSENT}},
     {"init_module", {175, 175}, {105, 105}},
     {"delete_module", {176, 176}, {106, 106}},
+    {"get_kernel_syms", {177, 177}, {ABSENT}},
+    {"query_module", {178, 178}, {ABSENT}},
     {"quotactl", {179, 179}, {60, 60}},
     {"nfsservctl", {180, 180}, {42, 42}},
     {"sched_setaffinity", {203, 203}, {122, 122}},

@@ -5,6 +5,7 @@
 #ifndef CONFINE_LINKS_SECCOMP_FILTER_H
 #define CONFINE_LINKS_SECCOMP_FILTER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kernel_abi.h"
@@ -34,8 +35,11 @@ struct seccomp_patch {
     struct sock_filter open;
 };
 
+/* One filter of a set. */
 struct seccomp_set {
     const char *name;
+    bool exact;      /* for the choice OPENED only; else for any, by patches */
+    uint32_t opened; /* groups, a bit each */
     const struct sock_filter *code;
     const struct seccomp_patch *patches;
     uint16_t length;

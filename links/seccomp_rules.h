@@ -80,6 +80,7 @@ static const char *const seccomp_group_names[SECCOMP_GROUP_COUNT] = {
 #ifdef SECCOMP_RULES_TABLE
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 enum seccomp_test_kind {
@@ -121,14 +122,36 @@ struct seccomp_rule {
     struct seccomp_test test[SECCOMP_TESTS_MAX]; /* all must hold; none: always */
 };
 
-enum { SET_LANDLOCK = 1 << 0, SET_EVERY = 0x7fffffff, SET_NONE = 0 };
-
-struct seccomp_set_name {
-    const char *name;
-    unsigned bit;
+/* LANDLOCK: chains without namespaces. NAMESPACE: what own net, ipc, pid, mount and user namespaces, and
+ * mounts that cannot be written, hold is left alone. */
+enum {
+    SET_LANDLOCK = 1 << 0,
+    SET_NAMESPACE = 1 << 1,
+    SET_BOTH = SET_LANDLOCK | SET_NAMESPACE,
+    SET_EVERY = 0x7fffffff,
+    SET_NONE = 0
 };
 
-static const struct seccomp_set_name seccomp_set_names[] = {{"landlock", SET_LANDLOCK}};
+#define GROUP(name) (1u << SECCOMP_GROUP_##name)
+
+/* The filters that are built. An exact one has its groups left out, and nothing of the others can be: it is a
+ * quarter shorter, and taken whenever it fits. The chains' ordinary choices have one. */
+struct seccomp_filter_name {
+    const char *set;
+    unsigned bit;
+    bool exact;
+    uint32_t opened; /* groups, a bit each */
+};
+
+static const struct seccomp_filter_name seccomp_filter_names[] = {
+    {"landlock", SET_LANDLOCK, false, 0},
+    {"landlock", SET_LANDLOCK, true, GROUP(TRUNCATE)},                    /* ABI 3 */
+    {"landlock", SET_LANDLOCK, true, GROUP(TRUNCATE) | GROUP(UNIX_PATH)}, /* ABI 9 */
+    {"landlock", SET_LANDLOCK, true,
+     GROUP(TRUNCATE) | GROUP(NET_INET) | GROUP(NET_NETLINK)}, /* --network host */
+    {"namespace", SET_NAMESPACE, false, 0},
+    {"namespace", SET_NAMESPACE, true, 0},
+};
 
 /* The sentinel's answer before it is patched. It lies above the allowed values, so a filter that was loaded
  * without the patch cannot pass for a patched one. */
@@ -163,17 +186,13 @@ static const struct seccomp_rule seccomp_rules[] = {
     RULE("openat2", BASE, EVERY, ENOSYS, "openat2", ALWAYS)
     /* A ring makes sockets and opens files without a system call that a filter sees. */
     RULE("io-uring", BASE, EVERY, ENOSYS, "io_uring_setup io_uring_enter io_uring_register", ALWAYS)
-    /* Access mode 3, neither reading nor writing: Landlock asks for no right at all, and the kernel opens any
-     * device node for its ioctls (held from ABI 5 on, but not the opening itself). It truncates as well. */
-    RULE("open-neither", BASE, EVERY, EACCES, "open", MASKED(1, 3, 3))
-    RULE("openat-neither", BASE, EVERY, EACCES, "openat", MASKED(2, 3, 3))
     /* File systems that make, copy and remove whole trees behind a directory that was opened for reading, past
      * every Landlock right. ENOTTY is what all others answer. btrfs: */
     RULE("btrfs-snapshot", BASE, EVERY, ENOTTY, "ioctl", MASKED(1, 0xffff, 0x9401))
-    RULE("btrfs-subvolume", BASE, EVERY, ENOTTY, "ioctl", MASKED(1, 0xfffe, 0x940e)) /* create, destroy */
     RULE("btrfs-snapshot-2", BASE, EVERY, ENOTTY, "ioctl", MASKED(1, 0xffff, 0x9417))
     RULE("btrfs-subvolume-2", BASE, EVERY, ENOTTY, "ioctl", MASKED(1, 0xffff, 0x9418))
     RULE("btrfs-destroy-2", BASE, EVERY, ENOTTY, "ioctl", MASKED(1, 0xffff, 0x943f))
+    RULE("btrfs-subvolume", BASE, EVERY, ENOTTY, "ioctl", MASKED(1, 0xfffe, 0x940e)) /* create, destroy */
     RULE("bcachefs-subvolume", BASE, EVERY, ENOTTY, "ioctl", MASKED(1, 0xfffe, 0xbc10)) /* create, destroy */
     RULE("ocfs2-reflink", BASE, EVERY, ENOTTY, "ioctl", IS(1, 0x40186f04))
 
@@ -183,18 +202,20 @@ static const struct seccomp_rule seccomp_rules[] = {
     RULE("unix-pair", UNIX_PATH, LANDLOCK, EPERM,
          "socketpair", IS(0, FAMILY_UNIX), OTHER(1, SOCKET_TYPE, 1), OTHER(1, SOCKET_TYPE, 5))
     RULE("netlink-socket", NET_NETLINK, LANDLOCK, EPERM, "socket socketpair", IS(0, FAMILY_NETLINK))
-    RULE("other-family", NET_OTHER, LANDLOCK, EPERM,
+    /* Interfaces and addresses are asked by the protocol 0; none of the others is needed for that. */
+    RULE("netlink-protocol", NET_NETLINK, NAMESPACE, EPERM, "socket socketpair", IS(0, FAMILY_NETLINK), NOT(2, 0))
+    RULE("other-family", NET_OTHER, BOTH, EPERM,
          "socket socketpair", NOT(0, FAMILY_UNIX), NOT(0, 2), NOT(0, 10), NOT(0, FAMILY_NETLINK))
     RULE("inet-socket", NET_INET, LANDLOCK, EPERM, "socket socketpair", INET(0))
     /* Families that carry their data by TCP or UDP of the kernel's own: opening `net.other` must not open these. */
-    RULE("inet-by-rds", NET_INET, LANDLOCK, EPERM, "socket", IS(0, 21))
-    RULE("inet-by-rxrpc", NET_INET, LANDLOCK, EPERM, "socket", IS(0, 33))
-    RULE("inet-by-smc", NET_INET, LANDLOCK, EPERM, "socket", IS(0, 43))
+    RULE("inet-by-rds", NET_INET, LANDLOCK, EPERM, "socket socketpair", IS(0, 21))
+    RULE("inet-by-rxrpc", NET_INET, LANDLOCK, EPERM, "socket socketpair", IS(0, 33))
+    RULE("inet-by-smc", NET_INET, LANDLOCK, EPERM, "socket socketpair", IS(0, 43))
     /* Where INET is open: streams and datagrams only (no RAW, PACKET, SEQPACKET, DCCP) ... */
-    RULE("inet-type", NET_OTHER, LANDLOCK, EPERM,
+    RULE("inet-type", NET_OTHER, BOTH, EPERM,
          "socket socketpair", INET(0), OTHER(1, SOCKET_TYPE, 1), OTHER(1, SOCKET_TYPE, 2))
     /* ... and default, TCP, UDP, ICMP, ICMPv6, MPTCP only (no SCTP, UDPLITE, SMC). */
-    RULE("inet-protocol", NET_OTHER, LANDLOCK, EPERM,
+    RULE("inet-protocol", NET_OTHER, BOTH, EPERM,
          "socket socketpair", INET(0), NOT(2, 0), NOT(2, 6), NOT(2, 17), NOT(2, 1), NOT(2, 58), NOT(2, 262))
     /* Only where Landlock's TCP rights hold the network: TCP Fast Open connects in the middle of a send. */
     RULE("fastopen", NET_FASTOPEN, NONE, EPERM, "sendto sendmmsg", BITS(3, 0x20000000))
@@ -205,23 +226,28 @@ static const struct seccomp_rule seccomp_rules[] = {
     /* Access mode 0 needs only the right to read, and truncates. */
     RULE("truncate-open", TRUNCATE, LANDLOCK, EPERM, "open", MASKED(1, 01003, 01000))
     RULE("truncate-openat", TRUNCATE, LANDLOCK, EPERM, "openat", MASKED(2, 01003, 01000))
+    /* Access mode 3, neither reading nor writing: Landlock asks for no right at all, and the kernel opens any
+     * device node for its ioctls (held from ABI 5 on, but not the opening itself). It truncates as well. Base, but
+     * asked here: the bits are among those that stand in the accumulator. */
+    RULE("open-neither", BASE, EVERY, EACCES, "open", MASKED(1, 3, 3))
+    RULE("openat-neither", BASE, EVERY, EACCES, "openat", MASKED(2, 3, 3))
 
     /* -- privilege */
-    RULE("set-id-open", PRIV_SETUID, LANDLOCK, EPERM, "open", BITS(1, CREATES), BITS(2, SET_ID))
-    RULE("set-id-openat", PRIV_SETUID, LANDLOCK, EPERM, "openat", BITS(2, CREATES), BITS(3, SET_ID))
-    RULE("set-id-make", PRIV_SETUID, LANDLOCK, EPERM, "creat mkdir mknod", BITS(1, SET_ID))
-    RULE("set-id-make-at", PRIV_SETUID, LANDLOCK, EPERM, "mkdirat mknodat", BITS(2, SET_ID))
-    RULE("set-id-chmod", PRIV_SETUID, LANDLOCK, EPERM, "chmod fchmod", BITS(1, SET_ID))
-    RULE("set-id-chmod-at", PRIV_SETUID, LANDLOCK, EPERM, "fchmodat fchmodat2", BITS(2, SET_ID))
-    RULE("clone-namespace", PRIV_USERNS, LANDLOCK, EPERM, "clone", BITS(0, NAMESPACES))
+    RULE("set-id-open", PRIV_SETUID, BOTH, EPERM, "open", BITS(1, CREATES), BITS(2, SET_ID))
+    RULE("set-id-openat", PRIV_SETUID, BOTH, EPERM, "openat", BITS(2, CREATES), BITS(3, SET_ID))
+    RULE("set-id-make", PRIV_SETUID, BOTH, EPERM, "creat mkdir mknod", BITS(1, SET_ID))
+    RULE("set-id-make-at", PRIV_SETUID, BOTH, EPERM, "mkdirat mknodat", BITS(2, SET_ID))
+    RULE("set-id-chmod", PRIV_SETUID, BOTH, EPERM, "chmod fchmod", BITS(1, SET_ID))
+    RULE("set-id-chmod-at", PRIV_SETUID, BOTH, EPERM, "fchmodat fchmodat2", BITS(2, SET_ID))
+    RULE("clone-namespace", PRIV_USERNS, BOTH, EPERM, "clone", BITS(0, NAMESPACES))
     /* Flags behind a pointer. ENOSYS, never EPERM: C libraries fall back to clone on ENOSYS only. */
-    RULE("clone3", PRIV_USERNS, LANDLOCK, ENOSYS, "clone3", ALWAYS)
-    RULE("unshare", PRIV_USERNS, LANDLOCK, EPERM, "unshare", BITS(0, UNSHARE_OTHER))
-    RULE("unshare-high", PRIV_USERNS, LANDLOCK, EPERM, "unshare", HIGH_BITS(0, ~0u))
-    RULE("setns", PRIV_USERNS, LANDLOCK, EPERM, "setns", ALWAYS)
+    RULE("clone3", PRIV_USERNS, BOTH, ENOSYS, "clone3", ALWAYS)
+    RULE("unshare", PRIV_USERNS, BOTH, EPERM, "unshare", BITS(0, UNSHARE_OTHER))
+    RULE("unshare-high", PRIV_USERNS, BOTH, EPERM, "unshare", HIGH_BITS(0, ~0u))
+    RULE("setns", PRIV_USERNS, BOTH, EPERM, "setns", ALWAYS)
 
     /* -- inter-process communication: Landlock has no rights for these */
-    RULE("keyring", IPC_KEYRING, LANDLOCK, EPERM, "add_key request_key keyctl", ALWAYS)
+    RULE("keyring", IPC_KEYRING, BOTH, EPERM, "add_key request_key keyctl", ALWAYS)
     RULE("sysv-memory", IPC_SYSV, LANDLOCK, EPERM, "shmget shmat shmctl shmdt", ALWAYS)
     RULE("sysv-semaphore", IPC_SYSV, LANDLOCK, EPERM, "semget semop semtimedop semctl", ALWAYS)
     RULE("sysv-message", IPC_SYSV, LANDLOCK, EPERM, "msgget msgsnd msgrcv msgctl", ALWAYS)
@@ -248,30 +274,35 @@ static const struct seccomp_rule seccomp_rules[] = {
     RULE("release-other", PROC_ADJUST, LANDLOCK, EPERM, "process_mrelease", ALWAYS)
 
     /* -- terminal: the kernel looks at 32 bits of the command, and so does the rule */
-    RULE("tty-sti", TTY_INJECT, LANDLOCK, EPERM, "ioctl", IS(1, 0x5412))
-    RULE("tty-linux", TTY_INJECT, LANDLOCK, EPERM, "ioctl", IS(1, 0x541c))
-    RULE("tty-console", TTY_INJECT, LANDLOCK, EPERM, "ioctl", IS(1, 0x541d))
+    RULE("tty-sti", TTY_INJECT, BOTH, EPERM, "ioctl", IS(1, 0x5412))
+    RULE("tty-linux", TTY_INJECT, BOTH, EPERM, "ioctl", IS(1, 0x541c))
+    RULE("tty-console", TTY_INJECT, BOTH, EPERM, "ioctl", IS(1, 0x541d))
 
     /* -- kernel surface */
     RULE("mount", KERNEL_SYSCALLS, LANDLOCK, EPERM, "mount umount2 pivot_root chroot", ALWAYS)
     RULE("mount-new", KERNEL_SYSCALLS, LANDLOCK, ENOSYS,
          "open_tree move_mount fsopen fsconfig fsmount fspick mount_setattr open_tree_attr listns", ALWAYS)
-    RULE("kernel-code", KERNEL_SYSCALLS, LANDLOCK, EPERM,
-         "bpf kexec_load kexec_file_load init_module finit_module delete_module create_module", ALWAYS)
-    RULE("kernel-watch", KERNEL_SYSCALLS, LANDLOCK, EPERM,
+    /* The same where mounts hold the files: a sandbox inside needs both, namespaces and mounts. */
+    RULE("mount-inside", PRIV_USERNS, NAMESPACE, EPERM, "mount umount2 pivot_root chroot", ALWAYS)
+    RULE("mount-new-inside", PRIV_USERNS, NAMESPACE, ENOSYS,
+         "open_tree move_mount fsopen fsconfig fsmount fspick mount_setattr open_tree_attr listns", ALWAYS)
+    RULE("kernel-code", KERNEL_SYSCALLS, BOTH, EPERM,
+         "bpf kexec_load kexec_file_load init_module finit_module delete_module create_module "
+         "get_kernel_syms query_module", ALWAYS)
+    RULE("kernel-watch", KERNEL_SYSCALLS, BOTH, EPERM,
          "userfaultfd perf_event_open syslog fanotify_init lookup_dcookie", ALWAYS)
-    RULE("handle-open", KERNEL_SYSCALLS, LANDLOCK, EPERM, "open_by_handle_at", ALWAYS)
+    RULE("handle-open", KERNEL_SYSCALLS, BOTH, EPERM, "open_by_handle_at", ALWAYS)
     /* What many file systems answer, so every caller is ready for it. */
-    RULE("handle-name", KERNEL_SYSCALLS, LANDLOCK, EOPNOTSUPP, "name_to_handle_at", ALWAYS)
-    RULE("machine", KERNEL_SYSCALLS, LANDLOCK, EPERM,
+    RULE("handle-name", KERNEL_SYSCALLS, BOTH, EOPNOTSUPP, "name_to_handle_at", ALWAYS)
+    RULE("machine", KERNEL_SYSCALLS, BOTH, EPERM,
          "reboot acct quotactl quotactl_fd swapon swapoff sethostname setdomainname "
          "settimeofday clock_settime vhangup nfsservctl uselib", ALWAYS)
-    RULE("processor", KERNEL_SYSCALLS, LANDLOCK, EPERM, "iopl ioperm modify_ldt", ALWAYS)
-    RULE("personality", KERNEL_SYSCALLS, LANDLOCK, EPERM, "personality", BITS(0, PERSONALITIES), NOT(0, ~0u))
+    RULE("processor", KERNEL_SYSCALLS, BOTH, EPERM, "iopl ioperm modify_ldt", ALWAYS)
+    RULE("personality", KERNEL_SYSCALLS, BOTH, EPERM, "personality", BITS(0, PERSONALITIES), NOT(0, ~0u))
 
     /* -- metadata: the calls that nothing needs yet; a libc falls back to the older ones
      */
-    RULE("metadata-new", FS_METADATA, LANDLOCK, ENOSYS, "setxattrat removexattrat file_setattr", ALWAYS)
+    RULE("metadata-new", FS_METADATA, BOTH, ENOSYS, "setxattrat removexattrat file_setattr", ALWAYS)
 };
 /* clang-format on */
 

@@ -17,6 +17,7 @@
 
 #define RULES           (sizeof(seccomp_rules) / sizeof(seccomp_rules[0]))
 #define CALLS           (sizeof(seccomp_calls) / sizeof(seccomp_calls[0]))
+#define FILTERS         (sizeof(seccomp_filter_names) / sizeof(seccomp_filter_names[0]))
 #define FILTER_MAX      4096
 #define FILTER_SENTINEL 301 /* errno of the sentinel in the tests */
 
@@ -54,15 +55,16 @@ static const char *need_environment(const char *name)
     return value;
 }
 
-/* Asks the generator for one filter, without the rule DROPPED where that is not NULL. False: it failed. */
-static bool filter_generate(struct filter *filter, const char *arch, const char *set, const char *dropped)
+/* Asks the generator for one filter, without the rule DROPPED where that is not NULL. NAME: a set, `all`, or
+ * the number of a row of seccomp_filter_names. False: it failed. */
+static bool filter_generate(struct filter *filter, const char *arch, const char *name, const char *dropped)
 {
     char line[4 * PATH_MAX];
     unsigned code, jt, jf, k;
     int at, group;
     FILE *output;
 
-    snprintf(line, sizeof(line), "exec '%s' --raw %s %s %s %s", need_environment("SECCOMP_GEN"), arch, set,
+    snprintf(line, sizeof(line), "exec '%s' --raw %s %s %s %s", need_environment("SECCOMP_GEN"), arch, name,
              dropped ? "--drop-rule" : "", dropped ? dropped : "");
     output = popen(line, "r");
     if (!output)
@@ -233,6 +235,9 @@ __attribute__((unused)) static uint32_t model_verdict(const struct rules *rules,
     return SECCOMP_RET_ALLOW;
 }
 
+/* The set that ask() takes. */
+__attribute__((unused)) static const char *ask_set = "landlock";
+
 /* What ACT answers (an errno, or 0) in a process of its own. FILTERED: behind the shipped filter, without the
  * rule DROPPED if any, with the groups of WITHOUT opened if any. */
 __attribute__((unused)) static int ask(bool filtered, const char *dropped, const char *without,
@@ -243,7 +248,7 @@ __attribute__((unused)) static int ask(bool filtered, const char *dropped, const
     pid_t child;
 
     if (filtered) {
-        need(filter_generate(&filter, OWN_ARCH, "landlock", dropped));
+        need(filter_generate(&filter, OWN_ARCH, ask_set, dropped));
         filter_open(&filter, groups_of(without), FILTER_SENTINEL);
     }
     child = fork();

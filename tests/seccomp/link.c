@@ -99,6 +99,10 @@ static const struct refusal {
     {"nothing", "usage", {NULL}},
     {"no set", "usage", {"--sentinel", "300", "--", RAN}},
     {"no sentinel", "usage", {"--set", "landlock", "--", RAN}},
+    {"one set after another",
+     "twice",
+     {"--set", "landlock", "--set", "namespace", "--sentinel", "300", "--", RAN}},
+    {"the number of a filter", "no such set", {"--set", "1", "--sentinel", "300", "--", RAN}},
     {"unknown set", "no such set", {"--set", "landlok", "--sentinel", "300", "--", RAN}},
     {"a set that tests alone have", "no such set", {"--set", "all", "--sentinel", "300", "--", RAN}},
     {"empty set", "no such set", {"--set", "", "--sentinel", "300", "--", RAN}},
@@ -325,43 +329,84 @@ static int capture_filter(pid_t child, struct sock_filter *code)
     return length;
 }
 
-static pid_t start_traced(const char *group)
+static pid_t start_traced(const char *set, uint32_t groups)
 {
-    char link[PATH_MAX];
+    char link[PATH_MAX], *argv[2 * SECCOMP_GROUP_COUNT + 8] = {link, "--set", (char *)set};
+    int count = 3;
     pid_t child;
 
     snprintf(link, sizeof(link), "%s/seccomp-run", need_environment("CONFINE_LINKS"));
+    for (int g = SECCOMP_GROUP_COUNT - 1; g > SECCOMP_GROUP_BASE; g--) /* the order does not matter */
+        if (groups & 1u << g) {
+            argv[count++] = "--without";
+            argv[count++] = (char *)seccomp_group_names[g];
+        }
+    argv[count++] = "--sentinel";
+    argv[count++] = "777";
+    argv[count++] = "--";
+    argv[count++] = "true";
     child = fork();
     if (child == 0) {
         ptrace(PTRACE_TRACEME, 0, 0, 0);
-        if (!group)
-            execl(link, link, "--set", "landlock", "--sentinel", "777", "--", "true", (char *)NULL);
-        execl(link, link, "--set", "landlock", "--without", group, "--sentinel", "777", "--", "true",
-              (char *)NULL);
+        execv(link, argv);
         _exit(127);
     }
     need(child > 0);
     return child;
 }
 
-TEST(loads_what_was_generated)
+/* Compares what the link loads for this choice with a generated filter. */
+static bool loads(const struct filter *generated, const char *set, uint32_t groups)
 {
-    static struct filter whole, filter;
     static struct sock_filter code[FILTER_MAX];
+    static struct filter filter;
+    int length = capture_filter(start_traced(set, groups), code);
+
+    if (length == -EIO && geteuid() != 0)
+        test_skip("the link is undumpable: its memory can be read by root only");
+    filter = *generated;
+    filter_open(&filter, groups, 777);
+    return length == filter.length && memcmp(code, filter.code, sizeof(code[0]) * (size_t)length) == 0;
+}
+
+static bool has_exact(const char *set, uint32_t groups)
+{
+    for (size_t n = 0; n < FILTERS; n++)
+        if (seccomp_filter_names[n].exact && seccomp_filter_names[n].opened == groups &&
+            strcmp(seccomp_filter_names[n].set, set) == 0)
+            return true;
+    return false;
+}
+
+TEST_EACH(loads_what_was_generated, struct seccomp_filter_name, seccomp_filter_names)
+{
+    static struct filter generated;
+    char number[8];
 
     if (strcmp(OWN_ARCH, "x86_64") != 0)
         test_skip("registers are read on x86-64 only");
-    need(filter_generate(&whole, OWN_ARCH, "landlock", NULL));
-    for (int group = SECCOMP_GROUP_BASE; group < SECCOMP_GROUP_COUNT; group++) { /* base: nothing is opened */
-        const char *name = group == SECCOMP_GROUP_BASE ? NULL : seccomp_group_names[group];
-        int length = capture_filter(start_traced(name), code);
+    snprintf(number, sizeof(number), "%d", (int)(row - seccomp_filter_names));
+    need(filter_generate(&generated, OWN_ARCH, number, NULL));
+    if (row->exact)
+        check(loads(&generated, row->set, row->opened));
+    for (int group = SECCOMP_GROUP_BASE; group < SECCOMP_GROUP_COUNT && !row->exact; group++) {
+        uint32_t groups = group == SECCOMP_GROUP_BASE ? 0 : 1u << group; /* base: nothing is opened */
 
-        if (length == -EIO && geteuid() != 0)
-            test_skip("the link is undumpable: its memory can be read by root only");
-        filter = whole;
-        filter_open(&filter, name ? 1u << group : 0, 777);
-        if (!check(length == filter.length &&
-                   memcmp(code, filter.code, sizeof(code[0]) * (size_t)length) == 0))
-            test_note("with %s open", name ? name : "nothing");
+        if (!has_exact(row->set, groups) && !check(loads(&generated, row->set, groups)))
+            test_note("with group %d open", group);
     }
+}
+
+TEST(takes_the_filter_for_just_this_choice)
+{
+    static struct filter patched, exact;
+
+    if (strcmp(OWN_ARCH, "x86_64") != 0)
+        test_skip("registers are read on x86-64 only");
+    need(filter_generate(&patched, OWN_ARCH, "landlock", NULL) &&
+         filter_generate(&exact, OWN_ARCH, "1", NULL));
+    check(exact.length < patched.length);
+    check(loads(&exact, "landlock", GROUP(TRUNCATE)));
+    check(!loads(&exact, "landlock", 0));
+    check(!loads(&exact, "landlock", GROUP(TRUNCATE) | GROUP(TTY_INJECT)));
 }

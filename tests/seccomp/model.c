@@ -18,6 +18,8 @@ struct pool {
 struct run {
     const char *arch;
     unsigned sets;
+    bool exact;      /* for the groups of OPENED only */
+    uint32_t opened; /* a bit each */
     const char *dropped;
     const struct filter *filter, *other; /* other: may be NULL; compared for any difference */
     int stride;                          /* of the cross product */
@@ -98,12 +100,14 @@ static void try_number(struct run *run, uint32_t nr)
 {
     static struct filter filter, other;
     static struct pool pools[6];
-    uint32_t all = gather(run, nr, pools), groups = 0;
+    uint32_t all = gather(run, nr, pools), groups = run->opened;
     struct call_data data = {.nr = nr, .arch = run->audit};
     unsigned long total = 1;
 
     for (int i = 0; i < 6; i++)
         total *= (unsigned long)pools[i].count;
+    if (run->exact)
+        all = groups;
     do { /* every subset of the groups */
         filter = *run->filter;
         filter_open(&filter, groups, FILTER_SENTINEL);
@@ -120,7 +124,7 @@ static void try_number(struct run *run, uint32_t nr)
             }
             try_sample(run, &filter, run->other ? &other : NULL, groups, &data);
         }
-        groups = (groups - all) & all;
+        groups = run->exact ? 0 : (groups - all) & all;
     } while (groups);
 }
 
@@ -158,49 +162,134 @@ static void try_everything(struct run *run)
 }
 
 static const struct tree {
-    const char *name, *arch, *set;
-    unsigned sets;
+    const char *name, *arch, *filter;
+    int row; /* of seccomp_filter_names; -1: every rule */
 } trees[] = {
-    {"landlock on x86_64", "x86_64", "landlock", SET_LANDLOCK},
-    {"landlock on aarch64", "aarch64", "landlock", SET_LANDLOCK},
-    {"all rules on x86_64", "x86_64", "all", ~0u},
-    {"all rules on aarch64", "aarch64", "all", ~0u},
+    {"landlock on x86_64", "x86_64", "0", 0},
+    {"landlock on aarch64", "aarch64", "0", 0},
+    {"landlock, exact, ABI 3, on x86_64", "x86_64", "1", 1},
+    {"landlock, exact, ABI 3, on aarch64", "aarch64", "1", 1},
+    {"landlock, exact, ABI 9, on x86_64", "x86_64", "2", 2},
+    {"landlock, exact, ABI 9, on aarch64", "aarch64", "2", 2},
+    {"landlock, exact, network, on x86_64", "x86_64", "3", 3},
+    {"landlock, exact, network, on aarch64", "aarch64", "3", 3},
+    {"namespace on x86_64", "x86_64", "4", 4},
+    {"namespace on aarch64", "aarch64", "4", 4},
+    {"namespace, exact, on x86_64", "x86_64", "5", 5},
+    {"namespace, exact, on aarch64", "aarch64", "5", 5},
+    {"all rules on x86_64", "x86_64", "all", -1},
+    {"all rules on aarch64", "aarch64", "all", -1},
 };
+
+TEST(every_filter_has_a_tree)
+{
+    check_int(sizeof(trees) / sizeof(trees[0]), 2 * FILTERS + 2);
+}
 
 TEST_EACH(the_tree_answers_as_the_table, struct tree, trees)
 {
     static struct filter filter;
-    struct run run = {.arch = row->arch, .sets = row->sets, .filter = &filter, .stride = 3};
+    struct run run = {.arch = row->arch, .sets = ~0u, .filter = &filter, .stride = 3};
 
-    need(filter_generate(&filter, row->arch, row->set, NULL));
+    if (row->row >= 0) {
+        run.sets = seccomp_filter_names[row->row].bit;
+        run.exact = seccomp_filter_names[row->row].exact;
+        run.opened = seccomp_filter_names[row->row].opened;
+    }
+    need(filter_generate(&filter, row->arch, row->filter, NULL));
     try_everything(&run);
     test_note("%s: %d instructions, %lu samples, longest path %d", row->name, filter.length, run.samples,
               run.longest);
     check_int(run.wrong, 0);
+    check(!run.exact || filter.patch_count == 0);
     check(run.longest <= SECCOMP_PATH_MAX);
     check(run.longest > 20); /* the samples reach the deep ends */
 }
 
-TEST_EACH(the_tree_without_a_rule_differs, struct seccomp_rule, seccomp_rules)
+/* Sets that hold the rule, each as it is shipped; a rule that no set has, among all. */
+static void drop_rule(const struct tree *tree, const struct seccomp_rule *rule)
 {
     static struct filter whole, filter;
+    unsigned sets = tree->row < 0 ? ~0u : seccomp_filter_names[tree->row].bit;
+    struct run run = {.arch = tree->arch,
+                      .sets = sets,
+                      .dropped = rule->name,
+                      .filter = &filter,
+                      .other = &whole,
+                      .stride = 29};
+    bool absent = strcmp(rule->calls, "@foreign") != 0; /* on aarch64 some rules have no call: open, creat */
 
-    for (int i = 2; i < 4; i++) {
-        struct run run = {.arch = trees[i].arch,
-                          .sets = ~0u,
-                          .dropped = row->name,
-                          .filter = &filter,
-                          .other = &whole,
-                          .stride = 29};
-        bool absent = true;
+    if ((tree->row < 0) != (rule->sets == SET_NONE) || (tree->row >= 0 && !(rule->sets & sets)))
+        return;
+    for (uint32_t nr = 0; nr <= SECCOMP_SENTINEL_NR; nr++)
+        absent = absent && !rule_names(rule, run.arch, nr);
+    need(filter_generate(&whole, run.arch, tree->filter, NULL));
+    need(filter_generate(&filter, run.arch, tree->filter, rule->name));
+    try_everything(&run);
+    check_int(run.wrong, 0);
+    if (!check(absent || run.differing > 0))
+        test_note("%s", tree->name);
+}
 
-        for (uint32_t nr = 0; nr <= SECCOMP_SENTINEL_NR; nr++)
-            absent = absent && !rule_names(row, run.arch, nr);
-        need(filter_generate(&whole, run.arch, "all", NULL));
-        need(filter_generate(&filter, run.arch, "all", row->name));
-        try_everything(&run);
-        check_int(run.wrong, 0);
-        if (!absent || strcmp(row->calls, "@foreign") == 0)
-            check(run.differing > 0); /* on aarch64 some rules have no call: open, creat */
+TEST_EACH(the_tree_without_a_rule_differs, struct seccomp_rule, seccomp_rules)
+{
+    for (size_t i = 0; i < sizeof(trees) / sizeof(trees[0]); i++)
+        if (trees[i].row < 0 || !seccomp_filter_names[trees[i].row].exact)
+            drop_rule(&trees[i], row);
+}
+
+/* What `--without priv.userns` may change in the set of the chains with namespaces. */
+static const char *const inside[] = {"clone",   "clone3",        "unshare",    "setns",     "mount",
+                                     "umount2", "chroot",        "pivot_root", "open_tree", "move_mount",
+                                     "fsopen",  "fsmount",       "fsconfig",   "fspick",    "mount_setattr",
+                                     "listns",  "open_tree_attr"};
+
+static bool is_inside(const char *arch, uint32_t nr)
+{
+    for (size_t i = 0; i < sizeof(inside) / sizeof(inside[0]); i++) {
+        const struct seccomp_range *range = range_of(arch, inside[i], strlen(inside[i]));
+
+        need(range);
+        if (range->first == nr)
+            return true;
     }
+    return false;
+}
+
+TEST(a_sandbox_inside_gets_namespaces_and_mounts_and_nothing_else)
+{
+    static struct filter closed, open;
+    static struct pool pools[6];
+    int opened = 0;
+
+    need(filter_generate(&closed, OWN_ARCH, "namespace", NULL));
+    open = closed;
+    filter_open(&closed, 0, FILTER_SENTINEL);
+    filter_open(&open, 1u << SECCOMP_GROUP_PRIV_USERNS, FILTER_SENTINEL);
+    for (uint32_t nr = 0; nr <= SECCOMP_NEWEST_NR + 1; nr++) {
+        struct run run = {.arch = OWN_ARCH};
+        struct call_data data = {.nr = nr, .arch = KERNEL_AUDIT_ARCH};
+        bool differs = false, refused = false;
+        unsigned long total = 1;
+
+        gather(&run, nr, pools);
+        for (int i = 0; i < 6; i++)
+            total *= (unsigned long)pools[i].count;
+        for (unsigned long n = 0; n < total; n++) {
+            unsigned long rest = n;
+            uint32_t seen;
+
+            for (int i = 0; i < 6; i++) {
+                data.args[i] = pools[i].value[rest % (unsigned long)pools[i].count];
+                rest /= (unsigned long)pools[i].count;
+            }
+            seen = filter_run(&open, &data, &(int){0});
+            refused = refused || seen != SECCOMP_RET_ALLOW;
+            differs = differs || seen != filter_run(&closed, &data, &(int){0});
+        }
+        opened += differs;
+        if (!check(differs == is_inside(OWN_ARCH, nr)) || (differs && !check(!refused)))
+            test_note("call %u", nr);
+    }
+    check_int(opened, sizeof(inside) / sizeof(inside[0]));
 }
