@@ -9,6 +9,8 @@
 
 #include "util/util.h"
 
+#include "links/kernel_abi.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -17,6 +19,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#define END_MS 100
 
 static int64_t now_ms(void)
 {
@@ -55,19 +59,15 @@ static ssize_t read_answer(int fd, char *room, size_t size, int64_t until)
  * without bound. */
 static void end_child(pid_t pid)
 {
-    const struct timespec moment = {.tv_nsec = 200000};
+    int handle = (int)kernel_call(SYS_pidfd_open, pid, 0, 0, 0, 0, 0);
+    struct pollfd ended = {.fd = handle, .events = POLLIN};
+    int64_t until = now_ms() + END_MS;
 
     kill(pid, SIGKILL);
-    for (int i = 0; i < 500; i++) {
-        pid_t gone = waitpid(pid, NULL, WNOHANG);
-
-        if (gone == pid || (gone < 0 && errno != EINTR))
-            return;
-        if (i > 10)
-            nanosleep(&moment, NULL);
-        else
-            poll(NULL, 0, 0);
-    }
+    while (waitpid(pid, NULL, WNOHANG) == 0 && now_ms() < until)
+        poll(&ended, 1, handle >= 0 ? END_MS : 1); /* no handle: a kernel before 5.3 */
+    if (handle >= 0)
+        fd_close(handle);
 }
 
 ssize_t child_ask(void (*work)(int answer, void *data), void *data, void *room, size_t size, int ms)
