@@ -151,6 +151,7 @@ static const struct seccomp_filter_name seccomp_filter_names[] = {
      GROUP(TRUNCATE) | GROUP(NET_INET) | GROUP(NET_NETLINK)}, /* --network host */
     {"namespace", SET_NAMESPACE, false, 0},
     {"namespace", SET_NAMESPACE, true, 0},
+    {"landlock", SET_LANDLOCK, true, 0}, /* below ABI 3, and confine-sweep */
 };
 
 /* The sentinel's answer before it is patched. It lies above the allowed values, so a filter that was loaded

@@ -15,21 +15,30 @@ skip() {
     echo "ok $number - $1 # SKIP $2"
 }
 
-# try NAME WANTED SCRIPT: the script ends with 0 and its output holds WANTED, bare and behind the filter
+# try NAME WANTED SCRIPT: the script ends with 0 and its output holds WANTED, bare and behind each set
 try() {
+    try_in landlock "$@"
+    try_in namespace "$@"
+}
+
+# try_in WORDS NAME WANTED SCRIPT: the same behind one choice, a set and what is left out of it
+try_in() {
+    words=$1
+    shift
     if ! timeout 60 sh -eu -c "$3" >bare.out 2>&1 </dev/null || ! grep -q -- "$2" bare.out; then
-        skip "$1" "fails without the filter too: $(tail -n 1 bare.out | tr '#\n' '. ')"
+        skip "$words: $1" "fails without the filter too: $(tail -n 1 bare.out | tr '#\n' '. ')"
         return
     fi
     number=$((number + 1))
-    "$CONFINE_LINKS/seccomp-run" --set landlock --sentinel 300 -- timeout 60 sh -eu -c "$3" >filtered.out 2>&1 </dev/null
+    # shellcheck disable=SC2086 # several words
+    "$CONFINE_LINKS/seccomp-run" --set $words --sentinel 300 -- timeout 60 sh -eu -c "$3" >filtered.out 2>&1 </dev/null
     status=$?
     if [ "$status" -eq 0 ] && grep -q -- "$2" filtered.out; then
-        echo "ok $number - $1"
+        echo "ok $number - $words: $1"
     else
         failed=1
         sed 's/^/# /' filtered.out | tail -n 20
-        echo "not ok $number - $1 (status $status)"
+        echo "not ok $number - $words: $1 (status $status)"
     fi
 }
 
@@ -264,6 +273,56 @@ fi
 name=Perl
 if have "$name" perl; then
     try "$name" 'child 3 nice 2' 'perl -e "\$| = 1; use POSIX; POSIX::nice(2); system(\"exit 3;\"); print \"child \", \$? >> 8, \" nice \", getpriority(0, 0), \"\n\""'
+fi
+
+# What own namespaces hold works, and with priv.userns left out a sandbox inside.
+name='Python: servers on loopback and a Unix socket, a message by shared memory'
+if have "$name" python3; then
+    cat >serve.py <<'P'
+import asyncio, os, socket
+from multiprocessing import shared_memory
+
+async def echo(reader, writer):
+    writer.write(await reader.readline())
+    await writer.drain()
+    writer.close()
+
+async def ask(reader, writer):
+    writer.write(b"x\n")
+    return await reader.readline()
+
+async def main():
+    server = await asyncio.start_server(echo, "127.0.0.1", 0)
+    tcp = await ask(*await asyncio.open_connection(*server.sockets[0].getsockname()))
+    await asyncio.start_unix_server(echo, "serve.sock")
+    unix = await ask(*await asyncio.open_unix_connection("serve.sock"))
+    os.unlink("serve.sock")
+    block = shared_memory.SharedMemory(create=True, size=16)
+    block.close()
+    block.unlink()
+    print("done", tcp == unix == b"x\n", len(socket.getaddrinfo("127.0.0.1", 80)) > 0)
+
+asyncio.run(main())
+P
+    try_in namespace "$name" 'done True True' 'python3 serve.py'
+fi
+
+name='bubblewrap inside'
+if have "$name" bwrap; then
+    try_in 'namespace --without priv.userns' "$name" 'made inside' \
+        'bwrap --unshare-all --ro-bind / / --proc /proc --dev /dev --tmpfs /tmp sh -c "[ ! -e /tmp/x ] && echo made inside"'
+fi
+
+name='unshare: namespaces and mounts inside'
+if have "$name" unshare; then
+    try_in 'namespace --without priv.userns' "$name" 'done' \
+        'unshare --user --map-root-user --mount --net --pid --fork sh -c "mount -t tmpfs none /mnt && umount /mnt && echo done"'
+fi
+
+name='Chromium with its own sandbox inside'
+if have "$name" chromium; then
+    try_in 'namespace --without priv.userns' "$name" 'hello' \
+        'chromium --headless --disable-gpu --user-data-dir="$PWD/chromium" --dump-dom "data:text/html,<p>hello</p>"'
 fi
 
 echo "1..$number"

@@ -209,6 +209,26 @@ static int act_own(void)
     return prlimit(victim, RLIMIT_NOFILE, NULL, &limit) != 0 ? 4 : 0;
 }
 
+/* In an own pid namespace there is nobody else: all has its effect. */
+TEST_EACH(with_namespaces_a_process_is_adjusted, struct adjust, adjusts)
+{
+    if (row->root && geteuid() != 0)
+        test_skip("would adjust other processes of this user");
+    ask_set = "namespace";
+    for (int way = BARE; way <= WHOLE; way++) {
+        int seen;
+
+        start_victim(row->root);
+        need(row->see() == 0);
+        check_int(ask(way != BARE, NULL, NULL, row->act), 0);
+        seen = row->see();
+        end_victim();
+        if (way == BARE && !seen)
+            test_skip("no control: it has no effect here");
+        check_int(seen, 1);
+    }
+}
+
 TEST(the_own_process_may_be_adjusted)
 {
     start_victim(false);
@@ -309,7 +329,7 @@ static const struct set_id {
 #endif
 };
 
-TEST_EACH(a_set_id_bit_is_not_set, struct set_id, set_ids)
+static void try_set_id(const struct set_id *row)
 {
     for (int way = BARE; way < WAYS; way++) {
         struct stat file = {0};
@@ -325,6 +345,17 @@ TEST_EACH(a_set_id_bit_is_not_set, struct set_id, set_ids)
     }
 }
 
+TEST_EACH(a_set_id_bit_is_not_set, struct set_id, set_ids)
+{
+    try_set_id(row);
+}
+
+TEST_EACH(with_namespaces_a_set_id_bit_is_not_set, struct set_id, set_ids)
+{
+    ask_set = "namespace";
+    try_set_id(row);
+}
+
 static int act_ordinary_modes(void)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
@@ -336,6 +367,10 @@ static int act_ordinary_modes(void)
 
 TEST(ordinary_modes_are_set)
 {
+    make_file("x");
+    check_int(ask(true, NULL, NULL, act_ordinary_modes), 0);
+    ask_set = "namespace";
+    check_int(rmdir(strcat(path, ".d")), 0);
     make_file("x");
     check_int(ask(true, NULL, NULL, act_ordinary_modes), 0);
 }
@@ -417,4 +452,21 @@ TEST_EACH(a_file_is_not_emptied, struct hole, holes)
         check_int(errnum, way == WHOLE ? row->answer : 0);
         check_int(file.st_size, way == WHOLE ? 7 : 0);
     }
+}
+
+/* Mounts hold the files there; but nothing is opened for neither reading nor writing. */
+TEST_EACH(with_namespaces_a_file_is_emptied, struct hole, holes)
+{
+    bool refused = strcmp(row->rule, "openat-neither") == 0;
+    struct stat file;
+    int errnum;
+
+    ask_set = "namespace";
+    make_file("content");
+    errnum = ask(true, NULL, NULL, row->act);
+    if (errnum == 200)
+        test_skip("no Landlock here");
+    need(stat(path, &file) == 0);
+    check_int(errnum, refused ? row->answer : 0);
+    check_int(file.st_size, refused ? 7 : 0);
 }

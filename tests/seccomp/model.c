@@ -177,6 +177,8 @@ static const struct tree {
     {"namespace on aarch64", "aarch64", "4", 4},
     {"namespace, exact, on x86_64", "x86_64", "5", 5},
     {"namespace, exact, on aarch64", "aarch64", "5", 5},
+    {"landlock, exact, ABI 1, on x86_64", "x86_64", "6", 6},
+    {"landlock, exact, ABI 1, on aarch64", "aarch64", "6", 6},
     {"all rules on x86_64", "x86_64", "all", -1},
     {"all rules on aarch64", "aarch64", "all", -1},
 };

@@ -6,11 +6,15 @@
 #include "filter.h"
 
 #include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <pthread.h>
 #include <sched.h>
 #include <spawn.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/personality.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -65,6 +69,11 @@ static int act_raw(void)
 static int act_netlink(void)
 {
     return answer(socket(AF_NETLINK, SOCK_RAW, 0));
+}
+
+static int act_netlink_events(void)
+{
+    return answer(socket(AF_NETLINK, SOCK_DGRAM, 15 /* kernel object events */));
 }
 
 static int act_unix(void)
@@ -199,6 +208,7 @@ static const struct wall {
     int answer;
     const char *with; /* opened besides, in every way */
 } walls[] = {
+    {"netlink, events", "netlink-protocol", "net.netlink", act_netlink_events, EPERM, NULL},
     {"TCP on loopback", "inet-socket", "net.inet", act_tcp, EPERM, NULL},
     {"MPTCP on loopback", "inet-socket", "net.inet", act_mptcp, EPERM, NULL},
     {"UDP", "inet-socket", "net.inet", act_udp, EPERM, NULL},
@@ -219,7 +229,15 @@ static const struct wall {
     {"TIOCSTI", "tty-sti", "tty.inject", act_type, EPERM, NULL},
 };
 
-TEST_EACH(stands, struct wall, walls)
+static bool holds_rule(unsigned set, const char *name)
+{
+    for (size_t r = 0; r < RULES; r++)
+        if (strcmp(seccomp_rules[r].name, name) == 0)
+            return seccomp_rules[r].sets & set;
+    test_skip("no rule %s", name);
+}
+
+static void try_wall(const struct wall *row)
 {
     int control = ask(false, NULL, NULL, row->act);
     char opened[64];
@@ -233,6 +251,24 @@ TEST_EACH(stands, struct wall, walls)
              row->with ? row->with : "");
     if (row->group)
         check_int(ask(true, NULL, opened, row->act), 0);
+}
+
+TEST_EACH(stands, struct wall, walls)
+{
+    if (holds_rule(SET_LANDLOCK, row->rule))
+        try_wall(row);
+    else
+        check_int(ask(true, NULL, row->with, row->act), row->answer); /* by another rule */
+}
+
+/* What is no wall in this set is no hindrance. */
+TEST_EACH(stands_with_namespaces, struct wall, walls)
+{
+    ask_set = "namespace";
+    if (holds_rule(SET_NAMESPACE, row->rule))
+        try_wall(row);
+    else
+        check_int(ask(true, NULL, row->with, row->act), ask(false, NULL, NULL, row->act));
 }
 
 /* Reaches a named socket outside through one end of a pair of TYPE. */
@@ -382,6 +418,109 @@ static const struct going {
 TEST_EACH(goes_on_working, struct going, goings)
 {
     check_int(ask(true, NULL, NULL, row->act), 0);
+    ask_set = "namespace";
+    check_int(ask(true, NULL, NULL, row->act), 0);
+}
+
+/* The interfaces, as the C library asks for them. */
+static int act_interfaces(void)
+{
+    struct ifaddrs *first;
+
+    if (getifaddrs(&first) != 0)
+        return errno;
+    freeifaddrs(first);
+    return if_nametoindex("lo") == 1 ? 0 : 201;
+}
+
+static int act_limit_of_child(void)
+{
+    struct rlimit limit = {10, 10};
+    pid_t child = fork();
+    int errnum;
+
+    if (child == 0)
+        for (;;)
+            pause();
+    errnum = answer(prlimit(child, RLIMIT_NOFILE, &limit, NULL))
+                 ?: answer(setpriority(PRIO_PROCESS, (id_t)child, 9));
+    if (errnum == 0 && getpriority(PRIO_PROCESS, (id_t)child) != 9)
+        errnum = 201;
+    kill(child, SIGKILL);
+    return waitpid(child, NULL, 0) == child ? errnum : 201;
+}
+
+static const struct going goings_inside[] = {
+    {"TCP on loopback", act_tcp},
+    {"UDP", act_udp},
+    {"unix socket", act_unix},
+    {"interfaces by netlink", act_interfaces},
+    {"message queue", act_queue},
+    {"shared memory", act_shared_memory},
+    {"limit and priority of a child", act_limit_of_child},
+};
+
+TEST_EACH(goes_on_working_with_namespaces, struct going, goings_inside)
+{
+    int control = ask(false, NULL, NULL, row->act);
+
+    if (control != 0)
+        test_skip("no control: bare it answers %d", control);
+    ask_set = "namespace";
+    check_int(ask(true, NULL, NULL, row->act), 0);
+}
+
+/* A sandbox of its own, by the old calls or the new ones: namespaces, a file system, another root. */
+static int make_sandbox(bool by_new_calls)
+{
+    char root[PATH_MAX];
+    int mounts;
+
+    snprintf(root, sizeof(root), "%.4000s", test_dir);
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET) != 0)
+        return errno;
+    if (!by_new_calls && mount("tmpfs", root, "tmpfs", 0, NULL) != 0)
+        return errno;
+    if (by_new_calls) {
+        int context = (int)syscall(430 /* fsopen */, "tmpfs", 0);
+
+        if (context < 0 || syscall(431 /* fsconfig */, context, 6 /* create */, NULL, NULL, 0) != 0)
+            return errno;
+        mounts = (int)syscall(432 /* fsmount */, context, 0, 0);
+        if (mounts < 0 || syscall(429 /* move_mount */, mounts, "", AT_FDCWD, root, 4 /* empty path */) != 0)
+            return errno;
+    }
+    if (chdir(root) != 0 || syscall(SYS_pivot_root, ".", ".") != 0 || umount2(".", MNT_DETACH) != 0 ||
+        chroot(".") != 0)
+        return errno;
+    return access("/etc", F_OK) == 0 ? 201 : 0;
+}
+
+static int act_sandbox(void)
+{
+    return make_sandbox(false);
+}
+
+static int act_sandbox_new(void)
+{
+    return make_sandbox(true);
+}
+
+static const struct inside {
+    const char *name;
+    int (*act)(void);
+} insides[] = {{"by mount", act_sandbox}, {"by fsmount", act_sandbox_new}};
+
+TEST_EACH(a_sandbox_can_be_made_inside, struct inside, insides)
+{
+    int control = ask(false, NULL, NULL, row->act);
+
+    if (control != 0)
+        test_skip("no control: bare it answers %d", control);
+    ask_set = "namespace";
+    check_int(ask(true, NULL, NULL, row->act), EPERM);
+    check_int(ask(true, NULL, "priv.userns", row->act), 0);
+    check_int(ask(true, "mount-inside", NULL, row->act), EPERM); /* namespaces are still refused */
 }
 
 #if defined(__x86_64__)
