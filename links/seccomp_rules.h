@@ -143,15 +143,17 @@ struct seccomp_filter_name {
     uint32_t opened; /* groups, a bit each */
 };
 
+#define NETWORK (GROUP(NET_INET) | GROUP(NET_NETLINK)) /* --network host */
+
 static const struct seccomp_filter_name seccomp_filter_names[] = {
     {"landlock", SET_LANDLOCK, false, 0},
-    {"landlock", SET_LANDLOCK, true, GROUP(TRUNCATE)},                    /* ABI 3 */
+    {"landlock", SET_LANDLOCK, true, 0},               /* ABI 1, confine-sweep */
+    {"landlock", SET_LANDLOCK, true, GROUP(TRUNCATE)}, /* ABI 3 */
+    {"landlock", SET_LANDLOCK, true, GROUP(TRUNCATE) | NETWORK},
     {"landlock", SET_LANDLOCK, true, GROUP(TRUNCATE) | GROUP(UNIX_PATH)}, /* ABI 9 */
-    {"landlock", SET_LANDLOCK, true,
-     GROUP(TRUNCATE) | GROUP(NET_INET) | GROUP(NET_NETLINK)}, /* --network host */
+    {"landlock", SET_LANDLOCK, true, GROUP(TRUNCATE) | GROUP(UNIX_PATH) | NETWORK},
     {"namespace", SET_NAMESPACE, false, 0},
     {"namespace", SET_NAMESPACE, true, 0},
-    {"landlock", SET_LANDLOCK, true, 0}, /* below ABI 3, and confine-sweep */
 };
 
 /* The sentinel's answer before it is patched. It lies above the allowed values, so a filter that was loaded

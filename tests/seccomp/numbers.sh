@@ -1,6 +1,7 @@
 #!/bin/sh
 # The numbers of seccomp_calls.h against the kernel headers of this machine: a call that the headers know must
-# have the number that they give. And the groups of the rules against the manual page.
+# have the number that they give. The groups of the rules against the manual page. And what the chains choose by
+# themselves against the filters that are built for just that.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -52,7 +53,7 @@ skip() {
 }
 
 echo 'TAP version 13'
-echo '1..3'
+echo '1..4'
 header=$(find_header asm/unistd_64.h)
 if [ -n "$header" ]; then compare x86_64 "$header" 2; else skip x86_64 asm/unistd_64.h; fi
 header=$(find_header asm-generic/unistd.h)
@@ -69,5 +70,30 @@ if [ -n "$groups" ] && [ -z "$missing" ]; then
 else
     failed=1
     echo "not ok $number - the manual names every group: missing:$missing"
+fi
+
+# One line per choice: the set and the groups, sorted.
+number=$((number + 1))
+exact=$(sed -n '/^#define NETWORK/d; s/NETWORK/GROUP(NET_INET) GROUP(NET_NETLINK)/
+        s/^    {"\([a-z]*\)", SET_[A-Z]*, true, \([^}]*\)}.*/\1 \2/p' "$here/../../links/seccomp_rules.h" |
+    while read -r set groups; do
+        echo "$set" $(echo "$groups" | grep -o '([A-Z_]*)' | tr -d '()' | tr 'A-Z_' 'a-z.' | sort)
+    done)
+missing=
+for plan in "$here"/../golden/*.txt; do
+    choice=$(grep -o 'seccomp-run --set.*--sentinel' "$plan" | tr ' ' '\n' | grep -v -e '^--' -e seccomp-run) || continue
+    choice=$(echo "$choice" | head -n 1; echo "$choice" | tail -n +2 | sort)
+    # shellcheck disable=SC2086 # one line
+    choice=$(echo $choice)
+    case $(basename "$plan") in
+    open-* | *-opened.txt) ;; # what somebody asked for
+    *) echo "$exact" | grep -qxF "$choice" || missing="$missing $(basename "$plan")" ;;
+    esac
+done
+if [ -n "$exact" ] && [ -z "$missing" ]; then
+    echo "ok $number - an exact filter for what the chains choose by themselves"
+else
+    failed=1
+    echo "not ok $number - an exact filter for what the chains choose by themselves: missing for:$missing"
 fi
 exit "$failed"
