@@ -237,6 +237,8 @@ int resolve_overlays(struct resolving *resolving)
     if (!overlays)
         return error_no_memory(resolving->error);
     r = open_cache_home(resolving, &home);
+    if (r == 0 && is_private_place(home.path)) /* no place of it is seen inside */
+        return 0;
     for (size_t i = 0; i < cache_table_count && r != -ENOMEM && home.fd >= 0; i++) {
         struct overlay *overlay = &overlays[count];
 

@@ -91,8 +91,7 @@ static bool is_granted_socket(const struct resolved *resolved, const char *path)
     return false;
 }
 
-/* Nothing of the host's is seen in there anyway. */
-static bool is_private_place(const char *path)
+bool is_private_place(const char *path)
 {
     static const char *const places[] = {"/run/", "/var/run/", "/tmp/", "/dev/"};
 
