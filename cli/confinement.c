@@ -118,15 +118,31 @@ static int note_unprotected(struct confinement *confinement, struct error *error
     return 0;
 }
 
-int confinement_plan(struct confinement *confinement, bool supervised, struct error *error)
+static int choose(struct confinement *confinement, bool supervised, struct error *error)
 {
-    int result;
+    int result = backend_choose(&confinement->resolved, &confinement->host, supervised, &confinement->plan,
+                                &confinement->backend, confinement->tried, &confinement->tried_count, error);
 
-    host_look(&confinement->host);
-    result = backend_choose(&confinement->resolved, &confinement->host, supervised, &confinement->plan,
-                            &confinement->backend, confinement->tried, &confinement->tried_count, error);
     confinement->has_plan = result == 0;
     return result == 0 ? note_unprotected(confinement, error) : result;
+}
+
+int confinement_plan(struct confinement *confinement, bool supervised, struct error *error)
+{
+    host_look(&confinement->host);
+    confinement->tried_count = 0;
+    return choose(confinement, supervised, error);
+}
+
+int confinement_again(struct confinement *confinement, bool supervised, const struct error *failed,
+                      struct error *error)
+{
+    if (!backend_pass_over(&confinement->resolved, confinement->backend, failed, confinement->tried,
+                           &confinement->tried_count))
+        return 1;
+    plan_free(&confinement->plan);
+    confinement->has_plan = false;
+    return choose(confinement, supervised, error);
 }
 
 void confinement_free(struct confinement *confinement)

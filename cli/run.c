@@ -45,6 +45,15 @@ static int open_report(struct output *output, const struct options *options, str
     return result;
 }
 
+/* What the report says of the choice; without a plan there is no backend. */
+static void note_choice(const struct confinement *confinement, struct report *report)
+{
+    report->tried_count = confinement->tried_count;
+    memcpy(report->tried, confinement->tried, sizeof(report->tried));
+    report->plan = confinement->has_plan ? &confinement->plan : NULL;
+    report->backend = confinement->has_plan ? confinement->plan.backend : NULL;
+}
+
 /* Everything between parsed options and the start. Return: 0, or a negative errno with the report's error. */
 static int prepare(struct confinement *confinement, const struct options *options, struct output *output,
                    char **envp, struct report *report)
@@ -59,13 +68,36 @@ static int prepare(struct confinement *confinement, const struct options *option
     if (result < 0 || opened < 0)
         return result < 0 ? result : opened;
     result = confinement_plan(confinement, true, &report->error);
-    report->tried_count = confinement->tried_count;
-    memcpy(report->tried, confinement->tried, sizeof(report->tried));
-    if (confinement->has_plan) {
-        report->plan = &confinement->plan;
-        report->backend = confinement->plan.backend;
-    }
+    note_choice(confinement, report);
     return result;
+}
+
+/*
+ * The attested start is the probe: what this machine cannot do shows itself there, before the command exists,
+ * and then the next candidate starts. What failed for any other reason is the end of the run.
+ */
+static int start(struct confinement *confinement, const struct options *options, struct report *report)
+{
+    for (;;) {
+        struct error failed;
+        int status = run_supervised(&confinement->plan, &confinement->resolved, &confinement->host,
+                                    options->argv, report);
+        int result;
+
+        if (report->outcome.kind != OUTCOME_NOT_STARTED || report->error.code == ERROR_NONE)
+            return status;
+        failed = report->error;
+        result = confinement_again(confinement, true, &failed, &report->error);
+        note_choice(confinement, report);
+        if (result < 0)
+            return cli_status(&report->error);
+        if (result > 0) {
+            report->error = failed;
+            return status;
+        }
+        report->error = (struct error){0};
+        strings_free(&report->ephemeral);
+    }
 }
 
 /* People first, then the file: a reader that waits for the report finds everything said. */
@@ -90,7 +122,8 @@ static void finish(const struct options *options, struct output *output, const s
 
 int command_run(char **argv, char **envp)
 {
-    /* Once per process. On the stack, that guards itself page by page, all of their pages would be touched. */
+    /* Once per process. On the stack, that guards itself page by page, all of their pages would be touched.
+     */
     static struct confinement confinement;
     static struct report report;
     struct output output = OUTPUT_NONE;
@@ -111,11 +144,7 @@ int command_run(char **argv, char **envp)
         open_report(&output, &options, &report);
     else
         result = named < 0 ? named : prepare(&confinement, &options, &output, envp, &report);
-    if (result == 0)
-        status = run_supervised(&confinement.plan, &confinement.resolved, &confinement.host, options.argv,
-                                &report);
-    else
-        status = cli_status(&report.error);
+    status = result == 0 ? start(&confinement, &options, &report) : cli_status(&report.error);
     finish(&options, &output, &report);
     strings_free(&report.warnings);
     strings_free(&report.ephemeral);

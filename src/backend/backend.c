@@ -13,11 +13,7 @@ extern const struct backend backend_refuse;
 extern const struct backend backend_none;
 
 const struct backend *const backend_table[] = {
-    &backend_namespace,
-    &backend_landlock,
-    &backend_refuse,
-    &backend_none,
-    NULL,
+    &backend_namespace, &backend_landlock, &backend_refuse, &backend_none, NULL,
 };
 
 const struct backend *backend_by_name(const char *name)
@@ -78,63 +74,130 @@ static int refuse_unheld(const struct resolved *resolved, const struct plan *pla
     return 0;
 }
 
-static int plan_with(const struct backend *backend, const struct resolved *resolved, const struct host *host,
+static int plan_with(const struct backend *backend, const struct resolved *resolved, struct host *host,
                      bool supervised, struct plan *plan, struct error *error)
 {
-    int r = backend->plan(resolved, host, supervised, plan, error);
+    int r = backend->ask ? backend->ask(host, resolved, supervised, error) : 0;
 
+    if (r < 0)
+        return r;
+    r = backend->plan(resolved, host, supervised, plan, error);
     if (r == 0)
         r = refuse_unheld(resolved, plan, error);
     if (r < 0)
         plan_free(plan);
+    if (r < 0 && error->code == ERROR_SANDBOX_UNAVAILABLE)
+        error->structural = true; /* a plan knows nothing that changes */
     return r;
 }
 
-static int choose_automatic(const struct resolved *resolved, const struct host *host, bool supervised,
-                            struct plan *plan, const struct backend **ret_backend,
-                            struct tried_backend *ret_tried, size_t *ret_tried_count, struct error *error)
+static bool is_tried(const char *name, const struct tried_backend *tried, size_t count)
 {
-    int r = -ENOSYS;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(tried[i].name, name) == 0)
+            return true;
+    return false;
+}
 
+static void note_tried(const char *name, const struct error *error, struct tried_backend *tried,
+                       size_t *count)
+{
+    struct tried_backend *row = &tried[*count];
+
+    if (*count == TRIED_MAX)
+        return;
+    row->name = name;
+    snprintf(row->reason, sizeof(row->reason), "%s", error->reason);
+    snprintf(row->message, sizeof(row->message), "%.511s", error->message);
+    ++*count;
+}
+
+/* Nothing is left: the last one's error, and in the same line why the others were passed over. */
+static int refuse_all(const struct tried_backend *tried, size_t count, struct error *error)
+{
+    size_t length;
+
+    if (error->code == ERROR_NONE) {
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "no-backend", "no backend can be used here");
+        error_hint(error, "`confine probe` says why");
+    }
+    for (size_t i = 0; i + 1 < count; i++) {
+        length = strlen(error->message);
+        snprintf(error->message + length, sizeof(error->message) - length, "%s%s (%s)",
+                 i == 0 ? "; passed over before: " : ", ", tried[i].name, tried[i].reason);
+    }
+    return error->errnum ? -error->errnum : -ENOSYS;
+}
+
+static bool is_automatic(const struct resolved *resolved)
+{
+    const char *name = resolved->policy->backend;
+
+    return !name || strcmp(name, "auto") == 0;
+}
+
+static int choose_automatic(const struct resolved *resolved, struct host *host, bool supervised,
+                            struct plan *plan, const struct backend **ret_backend,
+                            struct tried_backend *tried, size_t *tried_count, struct error *error)
+{
+    *error = (struct error){0};
     for (size_t i = 0; backend_table[i]; i++) {
-        struct tried_backend *tried = &ret_tried[*ret_tried_count];
+        const struct backend *backend = backend_table[i];
+        int r;
 
-        if (!backend_table[i]->automatic)
+        if (!backend->automatic || is_tried(backend->name, tried, *tried_count))
             continue;
         *error = (struct error){0};
-        r = plan_with(backend_table[i], resolved, host, supervised, plan, error);
+        r = plan_with(backend, resolved, host, supervised, plan, error);
         if (r == 0) {
-            *ret_backend = backend_table[i];
+            *ret_backend = backend;
             return 0;
         }
-        tried->name = backend_table[i]->name;
-        snprintf(tried->reason, sizeof(tried->reason), "%s", error->reason);
-        snprintf(tried->message, sizeof(tried->message), "%.511s", error->message);
-        ++*ret_tried_count;
+        if (!error->structural)
+            return r;
+        note_tried(backend->name, error, tried, tried_count);
     }
-    return r;
+    return refuse_all(tried, *tried_count, error);
 }
 
-int backend_choose(const struct resolved *resolved, const struct host *host, bool supervised,
-                   struct plan *plan, const struct backend **ret_backend, struct tried_backend *ret_tried,
-                   size_t *ret_tried_count, struct error *error)
+bool backend_pass_over(const struct resolved *resolved, const struct backend *backend,
+                       const struct error *error, struct tried_backend *tried, size_t *tried_count)
+{
+    if (!is_automatic(resolved) || !backend->automatic || error->code != ERROR_SANDBOX_UNAVAILABLE ||
+        !error->structural || is_tried(backend->name, tried, *tried_count) || *tried_count == TRIED_MAX)
+        return false;
+    note_tried(backend->name, error, tried, tried_count);
+    return true;
+}
+
+int backend_ask_namespaces(struct host *host, const struct resolved *resolved, bool supervised,
+                           struct error *error)
+{
+    if (host->namespaces.answer == HOST_NOT_ASKED && !supervised)
+        host_ask_namespaces(host, resolved->uid, resolved->gid);
+    if (host->namespaces.answer != HOST_NO)
+        return 0;
+    return host_lack_error(error, &host->namespaces.lack, "the backend namespace");
+}
+
+int backend_choose(const struct resolved *resolved, struct host *host, bool supervised, struct plan *plan,
+                   const struct backend **ret_backend, struct tried_backend *tried, size_t *tried_count,
+                   struct error *error)
 {
     const char *name = resolved->policy->backend;
     const struct backend *backend;
     int r;
 
     *plan = (struct plan){0};
-    *ret_tried_count = 0;
     if (resolved->mode == MODE_DANGER_FULL_ACCESS) {
-        if (name && strcmp(name, "auto") != 0 && strcmp(name, "none") != 0) {
+        if (!is_automatic(resolved) && strcmp(name, "none") != 0) {
             error_set(error, ERROR_USAGE, EINVAL, "mode-without-backend",
                       "danger-full-access runs without any backend, and %s was asked for", QUOTE(name));
             return error_hint(error, "leave --backend out, or choose another mode");
         }
         backend = &backend_none;
-    } else if (!name || strcmp(name, "auto") == 0) {
-        return choose_automatic(resolved, host, supervised, plan, ret_backend, ret_tried, ret_tried_count,
-                                error);
+    } else if (is_automatic(resolved)) {
+        return choose_automatic(resolved, host, supervised, plan, ret_backend, tried, tried_count, error);
     } else if (strcmp(name, "none") == 0) {
         error_set(error, ERROR_USAGE, EINVAL, "none-needs-mode", "the backend none confines nothing");
         return error_hint(error, "an unconfined run is asked for with --mode danger-full-access");

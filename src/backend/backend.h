@@ -1,5 +1,5 @@
 /*
- * backend.h - resolved policy + host -> plan. Pure: no fork, no exec, nothing opened.
+ * backend.h - resolved policy + host -> plan. Planning is pure: no fork, no exec, nothing opened.
  *
  * A backend is one file and one row in the table. Every claim starts open; a
  * backend raises it with a mechanism and a reason. What the user named and the
@@ -19,6 +19,11 @@ struct runner_failure_rule {
 struct backend {
     const char *name;
     const char *what; /* one line for people */
+    /*
+     * Ask the machine what this backend stands or falls with; what @host knows already is not asked again.
+     * NULL: nothing but host_look() knows. Return: 0, or a negative errno with @error, structural or not.
+     */
+    int (*ask)(struct host *host, const struct resolved *resolved, bool supervised, struct error *error);
     int (*plan)(const struct resolved *resolved, const struct host *host, bool supervised, struct plan *plan,
                 struct error *error);
     const char *const *denial_signatures;            /* NULL-terminated */
@@ -38,15 +43,36 @@ struct tried_backend {
     char message[512];
 };
 
+/* The candidates that were passed over, each once. Zero-initialised is empty. */
+#define TRIED_MAX 8
+
 /*
  * backend_choose() - the plan of the backend that the policy names, or of the first automatic one that can.
- * @ret_tried: candidates passed over, room for as many as the table has; @ret_tried_count is set
+ * @host:  of host_look(); what a candidate depends on beyond it is asked of the machine now
+ * @tried: candidates passed over, room for TRIED_MAX; those of them are not chosen, new ones are added
+ * @tried_count: how many; 0 before the first choice
  *
  * Return: 0, or a negative errno with @error (ERROR_SANDBOX_UNAVAILABLE and the surface).
  */
-int backend_choose(const struct resolved *resolved, const struct host *host, bool supervised,
-                   struct plan *plan, const struct backend **ret_backend, struct tried_backend *ret_tried,
-                   size_t *ret_tried_count, struct error *error);
+int backend_choose(const struct resolved *resolved, struct host *host, bool supervised, struct plan *plan,
+                   const struct backend **ret_backend, struct tried_backend *tried, size_t *tried_count,
+                   struct error *error);
+
+/*
+ * backend_pass_over() - after a start that failed: may another candidate be tried? Notes it if so.
+ * @backend: what failed, with @error
+ *
+ * Only where nobody named a backend, and only for what this machine cannot do. Never after a failed
+ * attestation: somebody might have seen to it that it fails.
+ */
+bool backend_pass_over(const struct resolved *resolved, const struct backend *backend,
+                       const struct error *error, struct tried_backend *tried, size_t *tried_count);
+
+/* backend_ask_namespaces() - `ask` of a backend that makes namespaces by itself. For a run, the start
+ * answers.
+ */
+int backend_ask_namespaces(struct host *host, const struct resolved *resolved, bool supervised,
+                           struct error *error);
 
 /*
  * backend_lower_handed() - lower what descriptors open that the caller hands to the command: sockets on 0 to

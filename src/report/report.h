@@ -40,7 +40,7 @@ struct report {
     const struct resolved *resolved; /* borrowed; NULL if resolving failed */
     const struct plan *plan;         /* borrowed; its claims as the run has raised and lowered them */
     const char *backend;             /* NULL if none was chosen */
-    struct tried_backend tried[8];
+    struct tried_backend tried[TRIED_MAX];
     size_t tried_count;
     struct outcome outcome;
     struct error error; /* code ERROR_NONE if none */

@@ -19,7 +19,7 @@ static void probe_in_child(const struct backend *backend, int result)
 {
     char *const command[] = {(char[]){"true"}, NULL};
     char *const env[] = {(char[]){"PATH=/usr/bin:/bin"}, NULL};
-    static struct tried_backend tried[8];
+    static struct tried_backend tried[TRIED_MAX];
     struct probe_row row = {.backend = NULL};
     struct policy policy;
     struct resolved resolved = {0};
@@ -27,7 +27,7 @@ static void probe_in_child(const struct backend *backend, int result)
     struct report report = {0};
     const struct backend *chosen;
     struct host host;
-    size_t tried_count;
+    size_t tried_count = 0;
     int r = policy_init(&policy, &report.error);
 
     host_look(&host);

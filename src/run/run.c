@@ -18,6 +18,7 @@
  */
 #include "run/run.h"
 
+#include "kernel/children.h"
 #include "links/chain.h"
 #include "run/attest.h"
 #include "run/channel.h"
@@ -377,7 +378,8 @@ static int attest(struct run *run)
 /* --- the ways out ------------------------------------------------------------------------------------------
  */
 
-/* Before GO: nothing has run. The end of the channel ends the chain; the rest is killed and reaped. */
+/* Before GO: nothing has run. The end of the channel ends the chain; the rest is killed and reaped, also what
+ * became our child only by that. Nothing stays of this attempt: another backend's may follow. */
 static void abandon(struct run *run)
 {
     run->report->outcome.kind = OUTCOME_NOT_STARTED;
@@ -388,7 +390,8 @@ static void abandon(struct run *run)
         kill(run->pid, SIGKILL);
     attest_end(&run->attestation);
     while (run->pid > 0 && (waitpid(-1, NULL, __WALL) > 0 || errno == EINTR))
-        ;
+        children_kill(0);
+    supervise_release();
 }
 
 /* Output that the command wrote and that could not be handed on: a status of 0 would hide it. Return: the

@@ -48,6 +48,7 @@ struct loop {
     uv_timer_t limit, grace, sweep, gone, wake;
     uv_poll_t channel;
     bool channel_open;
+    bool started; /* `uv` is there */
 };
 
 static const int forwarded[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGUSR1, SIGUSR2};
@@ -361,6 +362,7 @@ static int start_loop(struct loop *loop)
     uv_timer_t *const timers[] = {&loop->limit, &loop->grace, &loop->sweep, &loop->gone, &loop->wake};
     int r = uv_loop_init(&loop->uv);
 
+    loop->started = r == 0;
     for (size_t i = 0; i < ARRAY_SIZE(timers) && r == 0; i++) {
         r = uv_timer_init(&loop->uv, timers[i]);
         timers[i]->data = loop;
@@ -437,6 +439,23 @@ int supervise_prepare(struct supervision *supervision)
 {
     the_loop = (struct loop){.supervision = supervision, .outcome = &supervision->report->outcome};
     return start_loop(&the_loop);
+}
+
+static void close_handle(uv_handle_t *handle, void *unused)
+{
+    (void)unused;
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+void supervise_release(void)
+{
+    if (!the_loop.started)
+        return;
+    uv_walk(&the_loop.uv, close_handle, NULL);
+    uv_run(&the_loop.uv, UV_RUN_DEFAULT);
+    uv_loop_close(&the_loop.uv);
+    the_loop.started = false;
 }
 
 /* From now on signals come in, and the time limit runs. Timers and dispositions that are valid cannot fail.

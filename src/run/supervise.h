@@ -35,6 +35,10 @@ void supervise_block(void);
  */
 int supervise_prepare(struct supervision *supervision);
 
+/* supervise_release() - undo supervise_prepare() after a start that failed: another one may follow, and libuv
+ * keeps lists that run through all loops. Does nothing where nothing was prepared. */
+void supervise_release(void);
+
 /*
  * supervise() - wait for the command, forward signals, keep limits, then see the tree empty.
  *

@@ -296,11 +296,11 @@ static void print_checks(const struct plan *plan, struct text *text)
 static void render(struct world *w, struct text *text)
 {
     static char *const command[] = {(char *)(uintptr_t) "make", (char *)(uintptr_t) "test", NULL};
-    struct tried_backend tried[8];
+    struct tried_backend tried[TRIED_MAX];
     const struct backend *backend = NULL;
     struct plan plan;
     struct error error = {0};
-    size_t tried_count;
+    size_t tried_count = 0;
     int r =
         backend_choose(&w->resolved, &w->host, w->supervised, &plan, &backend, tried, &tried_count, &error);
 
@@ -368,11 +368,11 @@ TEST_EACH(plan_is_as_written, struct row, rows)
 TEST_EACH(every_claim_has_its_check, struct row, rows)
 {
     struct world world;
-    struct tried_backend tried[8];
+    struct tried_backend tried[TRIED_MAX];
     const struct backend *backend;
     struct plan plan;
     struct error error = {0};
-    size_t tried_count;
+    size_t tried_count = 0;
 
     ordinary(&world, row->abi);
     if (row->change)

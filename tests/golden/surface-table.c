@@ -27,10 +27,10 @@ static int plan_for(int abi, struct policy *policy, struct resolved *resolved, s
                                    .readable = true};
     static struct hide_level level = {.path = 0};
     struct host host = {.landlock_abi = abi, .seccomp = true, .proc = true, .uid = 1000, .gid = 1000};
-    struct tried_backend tried[8];
+    struct tried_backend tried[TRIED_MAX];
     const struct backend *backend;
     struct error error = {0};
-    size_t count;
+    size_t count = 0;
 
     if (policy_init(policy, &error) < 0 || strings_add(&resolved->env_secrets, "TOKEN") < 0)
         return -ENOMEM;
