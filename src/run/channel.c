@@ -52,12 +52,14 @@ ssize_t channel_receive(int fd, void *room, size_t size, int timeout_ms, pid_t *
     struct msghdr message = {
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
     ssize_t got = wait_readable(fd, timeout_ms);
+    int reset = 0;
 
     if (got < 0)
         return got;
+    /* The other end closed without having read what we sent: that is told once, before what it said last. */
     do
         got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-    while (got < 0 && errno == EINTR);
+    while (got < 0 && (errno == EINTR || (errno == ECONNRESET && !reset++)));
     if (got < 0)
         return -errno;
     if (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
