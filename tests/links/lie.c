@@ -39,6 +39,16 @@ static const struct {
     {"setsid", SYS_setsid},
     {"prlimit64", SYS_prlimit64},
     {"getdents64", SYS_getdents64},
+    {"unshare", SYS_unshare},
+    {"mount", SYS_mount},
+    {"mount_setattr", SYS_mount_setattr},
+    {"open_tree", SYS_open_tree},
+    {"move_mount", SYS_move_mount},
+    {"openat2", SYS_openat2},
+    {"mkdirat", SYS_mkdirat},
+    {"write", SYS_write},
+    {"chdir", SYS_chdir},
+    {"ioctl", SYS_ioctl},
 };
 
 static long number_of(const char *name)
