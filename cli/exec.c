@@ -29,7 +29,8 @@ static void say_plan(const struct confinement *confinement, const struct options
 
 int command_exec(char **argv, char **envp)
 {
-    /* Once per process. On the stack, that guards itself page by page, all of their pages would be touched. */
+    /* Once per process. On the stack, that guards itself page by page, all of their pages would be touched.
+     */
     static struct confinement confinement;
     static struct error error;
     struct options options;

@@ -286,7 +286,8 @@ int detach_run(struct chain *chain)
     char **command;
 
     chain_set_dumpable(chain, false);
-    detach.keep_count = 0; /* a page that is first read is given twice: as one of zeros, and when it is written */
+    detach.keep_count =
+        0; /* a page that is first read is given twice: as one of zeros, and when it is written */
     command = parse_options(chain, &detach);
     fill_standard(chain);
     close_others(chain, &detach);

@@ -255,7 +255,8 @@ int hide_run(struct chain *chain)
     int ruleset;
 
     chain_set_dumpable(chain, false);
-    hide.level_count = 0; /* a page that is first read is given twice: as one of zeros, and when it is written */
+    hide.level_count =
+        0; /* a page that is first read is given twice: as one of zeros, and when it is written */
     command = parse_options(chain, &hide);
     if (domain_abi(chain) >= SINCE_REFER)
         attr.handled_access_fs |= LANDLOCK_FS_REFER;
