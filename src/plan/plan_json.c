@@ -62,47 +62,38 @@ int value_set_argv(json_t *object, const char *key, char *const *argv)
     return result;
 }
 
-static json_t *make_by(const struct claim *claim)
+void plan_surfaces_write(struct writer *writer, const char *key, const struct claim *claims)
 {
-    json_t *array = json_array();
+    static const struct claim nothing = {.reason = "not-planned"};
 
-    for (size_t i = 0; array && i < claim->by_count; i++) {
-        json_t *by = json_object();
+    writer_array(writer, key);
+    for (int s = 0; s < SURFACE_COUNT; s++) {
+        const struct claim *claim = claims ? &claims[s] : &nothing;
 
-        json_object_set_new(by, "mechanism", json_string(mechanism_name(claim->by[i].mechanism)));
-        json_object_set_new(by, "evidence", json_string(evidence_name(claim->by[i].evidence)));
-        if (json_object_size(by) != 2 || json_array_append(array, by) != 0) {
-            json_decref(by);
-            json_decref(array);
-            return NULL;
+        writer_object(writer, NULL);
+        writer_text(writer, "id", surface_table[s].name);
+        writer_text(writer, "state", state_name(claim->state));
+        writer_integer(writer, "tried", claim->tried);
+        writer_text(writer, "reason", claim->reason);
+        writer_array(writer, "by");
+        for (size_t i = 0; i < claim->by_count; i++) {
+            writer_object(writer, NULL);
+            writer_text(writer, "mechanism", mechanism_name(claim->by[i].mechanism));
+            writer_text(writer, "evidence", evidence_name(claim->by[i].evidence));
+            writer_end(writer);
         }
-        json_decref(by);
+        writer_end(writer);
+        writer_end(writer);
     }
-    return array;
+    writer_end(writer);
 }
 
 json_t *plan_surfaces_json(const struct claim *claims)
 {
-    static const struct claim nothing = {.reason = "not-planned"};
-    json_t *array = json_array();
+    struct writer writer = {0};
 
-    for (int s = 0; array && s < SURFACE_COUNT; s++) {
-        const struct claim *claim = claims ? &claims[s] : &nothing;
-        json_t *surface = json_object();
-
-        json_object_set_new(surface, "id", json_string(surface_table[s].name));
-        json_object_set_new(surface, "state", json_string(state_name(claim->state)));
-        json_object_set_new(surface, "tried", json_integer(claim->tried));
-        json_object_set_new(surface, "reason", claim->reason ? json_string(claim->reason) : json_null());
-        json_object_set_new(surface, "by", make_by(claim));
-        if (json_object_size(surface) != 5 || json_array_append(array, surface) != 0) {
-            json_decref(surface);
-            json_decref(array);
-            return NULL;
-        }
-        json_decref(surface);
-    }
-    return array;
+    plan_surfaces_write(&writer, NULL, claims);
+    return writer_value(&writer);
 }
 
 const char *plan_word_text(const struct word *word, const struct resolved *resolved)

@@ -6,6 +6,7 @@
 
 #include "plan/plan.h"
 #include "util/json.h"
+#include "util/writer.h"
 
 /* value_strings(), value_argv() - texts as an array; bytes that are no UTF-8 become U+FFFD.
  * Return: a new reference, NULL without memory. */
@@ -21,11 +22,12 @@ json_t *value_argv(char *const *argv);
 int value_set_argv(json_t *object, const char *key, char *const *argv);
 
 /*
- * plan_surfaces_json() - one object per surface, in the order of the table.
+ * plan_surfaces_write() - an array of one object per surface, in the order of the table.
  * @claims: SURFACE_COUNT of them; NULL: nothing was planned, so every surface is open
- *
- * Return: a new reference, NULL without memory.
  */
+void plan_surfaces_write(struct writer *writer, const char *key, const struct claim *claims);
+
+/* plan_surfaces_json() - the same as a value. Return: a new reference, NULL without memory. */
 json_t *plan_surfaces_json(const struct claim *claims);
 
 /* plan_chain_json() - the words of the chain with names where descriptors will stand, the command included.

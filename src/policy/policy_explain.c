@@ -313,28 +313,36 @@ static int put_source(json_t *object, const struct resolved *resolved, const str
     return result;
 }
 
-json_t *explain_grants(const struct resolved *resolved)
+void explain_grants_write(const struct resolved *resolved, struct writer *writer, const char *key)
 {
-    json_t *array = json_array();
+    struct text source = {0};
 
-    for (size_t i = 0; array && i < resolved->path_count; i++) {
+    writer_array(writer, key);
+    for (size_t i = 0; resolved && i < resolved->path_count; i++) {
         const struct resolved_path *path = &resolved->paths[i];
-        json_t *object;
 
         if (path->grant == GRANT_NONE)
             continue;
-        object = json_object();
-        if (!object || value_set_path(object, "path", path->path) < 0 ||
-            value_set_text(object, "grant", grant_names[path->grant]) < 0 ||
-            json_object_set_new(object, "named", json_boolean(path->named)) != 0 ||
-            put_source(object, resolved, &path->source) < 0 || json_array_append(array, object) != 0) {
-            json_decref(object);
-            json_decref(array);
-            return NULL;
-        }
-        json_decref(object);
+        writer_object(writer, NULL);
+        writer_path(writer, "path", path->path);
+        writer_text(writer, "grant", grant_names[path->grant]);
+        writer_bool(writer, "named", path->named);
+        source.length = 0;
+        resolved_source(resolved, &path->source, &source);
+        writer_text(writer, "from", source.length ? source.data : "");
+        writer_end(writer);
     }
-    return array;
+    writer_end(writer);
+    writer->text.failed |= source.failed;
+    text_free(&source);
+}
+
+json_t *explain_grants(const struct resolved *resolved)
+{
+    struct writer writer = {0};
+
+    explain_grants_write(resolved, &writer, NULL);
+    return writer_value(&writer);
 }
 
 static json_t *make_hidden(const struct resolved *resolved)

@@ -7,6 +7,7 @@
 
 #include "policy/policy.h"
 #include "policy/resolve.h"
+#include "util/writer.h"
 
 #include <jansson.h>
 
@@ -25,8 +26,11 @@ void explain_sets(const struct policy *policy, struct text *text);
  */
 int explain_policy_json(const struct policy *policy, const struct resolved *resolved, struct text *text);
 
-/* explain_grants() - everything granted, as one JSON array: path, grant, named, from. Return: NULL without
- * memory. */
+/* explain_grants_write() - everything granted, as an array under @key: path, grant, named, from. NULL grants
+ * nothing. */
+void explain_grants_write(const struct resolved *resolved, struct writer *writer, const char *key);
+
+/* explain_grants() - the same as a value. Return: NULL without memory. */
 json_t *explain_grants(const struct resolved *resolved);
 
 /* explain_resolved() - what the paths became, for a person: what is granted beyond the built-in, hidden,

@@ -23,42 +23,23 @@ static const char *const enforcement_names[] = {
     [ENFORCEMENT_FULL] = "full",
 };
 
-/* Sets a value that was just made; any failure is remembered and told once, at the end. */
-static void set_value(json_t *object, const char *key, json_t *value, int *result)
-{
-    if (json_object_set_new(object, key, value) != 0)
-        *result = -ENOMEM;
-}
-
-static void set_text(json_t *object, const char *key, const char *text, int *result)
-{
-    if (value_set_text(object, key, text) < 0)
-        *result = -ENOMEM;
-}
-
-static void set_path(json_t *object, const char *key, const char *path, int *result)
-{
-    if (value_set_path(object, key, path) < 0)
-        *result = -ENOMEM;
-}
+#define REPORT_ROOM 16000 /* what a report takes; with what the allocator adds, below a power of two */
 
 /* Lists that several layers filled, each text once. NULL lists are skipped. */
-static json_t *merge_lists(const struct strings *const *lists, size_t count)
+static void write_lists(struct writer *writer, const char *key, const struct strings *const *lists,
+                        size_t count)
 {
     struct strings all = {0};
-    bool failed = false;
-    json_t *array;
 
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; lists[i] && j < lists[i]->count; j++)
             if (!strings_have(&all, lists[i]->items[j]) && strings_add(&all, lists[i]->items[j]) < 0)
-                failed = true;
-    array = failed ? NULL : value_strings(&all);
+                writer->text.failed = true;
+    writer_strings(writer, key, all.items);
     strings_free(&all);
-    return array;
 }
 
-static void set_head(json_t *root, const struct report *report, int *result)
+static void write_head(struct writer *writer, const struct report *report)
 {
     char summary[600], time[32], stamp[48];
     struct tm tm;
@@ -67,191 +48,185 @@ static void set_head(json_t *root, const struct report *report, int *result)
     if (!gmtime_r(&report->started.tv_sec, &tm) || !strftime(time, sizeof(time), "%Y-%m-%dT%H:%M:%S", &tm))
         time[0] = '\0';
     snprintf(stamp, sizeof(stamp), "%s.%03ldZ", time, report->started.tv_nsec / 1000000);
-    set_text(root, "schema", "confine/report/1", result);
-    set_text(root, "version", CONFINE_VERSION, result);
-    set_text(root, "run", report->run_id, result);
-    set_text(root, "started", stamp, result);
-    set_text(root, "summary", summary, result);
-    if (value_set_argv(root, "command", report->command) < 0)
-        *result = -ENOMEM;
+    writer_text(writer, "schema", "confine/report/1");
+    writer_text(writer, "version", CONFINE_VERSION);
+    writer_text(writer, "run", report->run_id);
+    writer_text(writer, "started", stamp);
+    writer_text(writer, "summary", summary);
+    writer_argv(writer, "command", report->command);
 }
 
-static void set_asked(json_t *root, const struct report *report, int *result)
+static void write_asked(struct writer *writer, const struct report *report)
 {
     const struct resolved *resolved = report->resolved;
-    json_t *mode = json_object(), *network = json_object();
     enum network asked = NETWORK_NONE;
 
-    set_path(root, "cwd", resolved ? resolved->cwd : NULL, result);
-    set_path(root, "workspace", resolved ? resolved->workspace : NULL, result);
-    set_text(mode, "effective", resolved ? mode_name(resolved->mode) : NULL, result);
-    set_text(mode, "from", resolved ? resolved->mode_from : NULL, result);
-    set_value(root, "mode", mode, result);
+    writer_path(writer, "cwd", resolved ? resolved->cwd : NULL);
+    writer_path(writer, "workspace", resolved ? resolved->workspace : NULL);
+    writer_object(writer, "mode");
+    writer_text(writer, "effective", resolved ? mode_name(resolved->mode) : NULL);
+    writer_text(writer, "from", resolved ? resolved->mode_from : NULL);
+    writer_end(writer);
     /* danger-full-access bypasses everything, whatever network the policy names. */
     if (resolved)
         asked = resolved->mode == MODE_DANGER_FULL_ACCESS ? NETWORK_HOST : resolved->policy->network;
-    set_text(network, "mode", resolved ? network_name(asked) : NULL, result);
-    set_value(network, "connections", json_array(), result);
-    set_value(root, "network", network, result);
-    set_value(root, "grants", resolved ? explain_grants(resolved) : json_array(), result);
+    writer_object(writer, "network");
+    writer_text(writer, "mode", resolved ? network_name(asked) : NULL);
+    writer_array(writer, "connections");
+    writer_end(writer);
+    writer_end(writer);
+    explain_grants_write(resolved, writer, "grants");
 }
 
-static json_t *make_tried(const struct report *report, int *result)
+static void write_tried(struct writer *writer, const struct report *report)
 {
-    json_t *array = json_array();
-
+    writer_array(writer, "tried_backends");
     for (size_t i = 0; i < report->tried_count; i++) {
-        json_t *tried = json_object();
-
-        set_text(tried, "name", report->tried[i].name, result);
-        set_text(tried, "reason", report->tried[i].reason, result);
-        set_text(tried, "message", report->tried[i].message, result);
-        if (json_array_append_new(array, tried) != 0)
-            *result = -ENOMEM;
+        writer_object(writer, NULL);
+        writer_text(writer, "name", report->tried[i].name);
+        writer_text(writer, "reason", report->tried[i].reason);
+        writer_text(writer, "message", report->tried[i].message);
+        writer_end(writer);
     }
-    return array;
+    writer_end(writer);
 }
 
-static json_t *make_chain(const struct report *report, int *result)
+static void write_chain(struct writer *writer, const struct report *report)
 {
-    json_t *array = json_array();
     const char **links = report->plan ? plan_links(report->plan) : NULL;
 
-    if (report->plan && !links)
-        *result = -ENOMEM;
+    writer->text.failed |= report->plan && !links;
+    writer_array(writer, "chain");
     for (size_t i = 0; links && links[i]; i++)
-        if (json_array_append_new(array, json_string(links[i])) != 0)
-            *result = -ENOMEM;
+        writer_text(writer, NULL, links[i]);
+    writer_end(writer);
     free(links);
-    return array;
 }
 
-static json_t *make_skipped(const struct resolved *resolved, int *result)
+static void write_skipped(struct writer *writer, const struct resolved *resolved)
 {
-    json_t *array = json_array();
-
+    writer_array(writer, "skipped");
     for (size_t i = 0; resolved && i < resolved->skipped_count; i++) {
-        json_t *skipped = json_object();
-
-        set_path(skipped, "what", resolved->skipped[i].what, result);
-        set_text(skipped, "why", resolved->skipped[i].why, result);
-        if (json_array_append_new(array, skipped) != 0)
-            *result = -ENOMEM;
+        writer_object(writer, NULL);
+        writer_path(writer, "what", resolved->skipped[i].what);
+        writer_text(writer, "why", resolved->skipped[i].why);
+        writer_end(writer);
     }
-    return array;
+    writer_end(writer);
 }
 
-static void set_enforced(json_t *root, const struct report *report, int *result)
+static void write_enforced(struct writer *writer, const struct report *report)
 {
     const struct resolved *resolved = report->resolved;
     const struct strings *ephemeral[] = {&report->ephemeral, resolved ? &resolved->ephemeral : NULL};
-    json_t *gaps = json_array();
 
-    set_text(root, "backend", report->backend, result);
-    set_value(root, "chain", make_chain(report, result), result);
-    set_value(root, "tried_backends", make_tried(report, result), result);
-    set_text(root, "enforcement", enforcement_names[report_enforcement(report)], result);
+    writer_text(writer, "backend", report->backend);
+    write_chain(writer, report);
+    write_tried(writer, report);
+    writer_text(writer, "enforcement", enforcement_names[report_enforcement(report)]);
+    writer_array(writer, "gaps");
     for (int s = 0; s < SURFACE_COUNT; s++)
-        if (report_gap(report, (enum surface)s) &&
-            json_array_append_new(gaps, json_string(surface_table[s].name)) != 0)
-            *result = -ENOMEM;
-    set_value(root, "gaps", gaps, result);
-    set_value(root, "skipped", make_skipped(resolved, result), result);
-    set_value(root, "ephemeral", merge_lists(ephemeral, ARRAY_SIZE(ephemeral)), result);
-    set_value(root, "surfaces", plan_surfaces_json(report->plan ? report->plan->claims : NULL), result);
+        if (report_gap(report, (enum surface)s))
+            writer_text(writer, NULL, surface_table[s].name);
+    writer_end(writer);
+    write_skipped(writer, resolved);
+    write_lists(writer, "ephemeral", ephemeral, ARRAY_SIZE(ephemeral));
+    plan_surfaces_write(writer, "surfaces", report->plan ? report->plan->claims : NULL);
 }
 
-static void set_outcome(json_t *root, const struct outcome *outcome, int *result)
+static void write_number(struct writer *writer, const char *key, bool known, int number)
 {
-    bool exited = outcome->kind == OUTCOME_EXITED, signaled = outcome->kind == OUTCOME_SIGNALED;
-    json_t *object = json_object();
+    if (known)
+        writer_integer(writer, key, number);
+    else
+        writer_null(writer, key);
+}
 
-    set_text(object, "kind", outcome_names[outcome->kind], result);
-    set_value(object, "status", exited ? json_integer(outcome->status) : json_null(), result);
-    set_value(object, "signal", signaled ? json_integer(outcome->signal) : json_null(), result);
-    set_text(object, "limit", outcome->limit, result);
-    set_value(object, "wall_ms", json_integer((json_int_t)outcome->wall_ms), result);
-    set_value(object, "cpu_ms", json_integer((json_int_t)outcome->cpu_ms), result);
-    set_value(object, "max_rss_kib", json_integer((json_int_t)outcome->max_rss_kib), result);
-    set_value(object, "survivors_killed", json_integer(outcome->survivors_killed), result);
-    set_value(object, "output_truncated", json_false(), result); /* output is not limited in this version */
-    set_value(root, "outcome", object, result);
+static void write_outcome(struct writer *writer, const struct outcome *outcome)
+{
+    writer_object(writer, "outcome");
+    writer_text(writer, "kind", outcome_names[outcome->kind]);
+    write_number(writer, "status", outcome->kind == OUTCOME_EXITED, outcome->status);
+    write_number(writer, "signal", outcome->kind == OUTCOME_SIGNALED, outcome->signal);
+    writer_text(writer, "limit", outcome->limit);
+    writer_integer(writer, "wall_ms", (int64_t)outcome->wall_ms);
+    writer_integer(writer, "cpu_ms", (int64_t)outcome->cpu_ms);
+    writer_integer(writer, "max_rss_kib", (int64_t)outcome->max_rss_kib);
+    writer_integer(writer, "survivors_killed", outcome->survivors_killed);
+    writer_bool(writer, "output_truncated", false); /* output is not limited in this version */
+    writer_end(writer);
 }
 
 /* No observer exists in this version, so nothing is known: neither a denial nor that there was none. */
-static void set_denials(json_t *root, int *result)
+static void write_denials(struct writer *writer)
 {
-    json_t *object = json_object();
-
-    set_text(object, "channel", "none", result);
-    set_value(object, "complete", json_false(), result);
-    set_value(object, "lost", json_null(), result);
-    set_value(object, "items", json_array(), result);
-    set_value(root, "denials", object, result);
+    writer_object(writer, "denials");
+    writer_text(writer, "channel", "none");
+    writer_bool(writer, "complete", false);
+    writer_null(writer, "lost");
+    writer_array(writer, "items");
+    writer_end(writer);
+    writer_end(writer);
 }
 
-static json_t *make_escalation(const struct resolved *resolved, int *result)
+static void write_escalation(struct writer *writer, const struct resolved *resolved)
 {
-    json_t *object;
-
-    if (!resolved || resolved->policy->approved_mode == MODE_INVALID)
-        return json_null();
-    object = json_object();
-    set_text(object, "from", mode_name(resolved->policy->mode), result);
-    set_text(object, "to", mode_name(resolved->mode), result);
-    return object;
+    if (!resolved || resolved->policy->approved_mode == MODE_INVALID) {
+        writer_null(writer, "escalation");
+        return;
+    }
+    writer_object(writer, "escalation");
+    writer_text(writer, "from", mode_name(resolved->policy->mode));
+    writer_text(writer, "to", mode_name(resolved->mode));
+    writer_end(writer);
 }
 
-static json_t *make_error(const struct error *error, int *result)
+static void write_error(struct writer *writer, const struct error *error)
 {
-    json_t *object;
-
-    if (error->code == ERROR_NONE)
-        return json_null();
-    object = json_object();
-    set_text(object, "code", error_name(error->code), result);
-    set_text(object, "reason", error->reason, result);
-    set_text(object, "message", error->message, result);
-    set_text(object, "hint", *error->hint ? error->hint : NULL, result);
-    set_text(object, "surface", *error->surface ? error->surface : NULL, result);
-    return object;
+    if (error->code == ERROR_NONE) {
+        writer_null(writer, "error");
+        return;
+    }
+    writer_object(writer, "error");
+    writer_text(writer, "code", error_name(error->code));
+    writer_text(writer, "reason", error->reason);
+    writer_text(writer, "message", error->message);
+    writer_text(writer, "hint", *error->hint ? error->hint : NULL);
+    writer_text(writer, "surface", *error->surface ? error->surface : NULL);
+    writer_end(writer);
 }
 
-static void set_tail(json_t *root, const struct report *report, int *result)
+static void write_tail(struct writer *writer, const struct report *report)
 {
-    static const struct strings nothing;
     const struct resolved *resolved = report->resolved;
     const struct strings *warnings[] = {resolved ? &resolved->policy->warnings : NULL,
                                         resolved ? &resolved->warnings : NULL,
                                         report->plan ? &report->plan->warnings : NULL, &report->warnings};
-    json_t *environment = json_object();
 
-    set_outcome(root, &report->outcome, result);
-    set_denials(root, result);
-    set_value(environment, "unset", value_strings(resolved ? &resolved->env_unset : &nothing), result);
-    set_value(root, "environment", environment, result);
-    set_value(root, "planted", json_array(), result);
-    set_value(root, "escalation", make_escalation(resolved, result), result);
-    set_value(root, "warnings", merge_lists(warnings, ARRAY_SIZE(warnings)), result);
-    set_value(root, "error", make_error(&report->error, result), result);
+    write_outcome(writer, &report->outcome);
+    write_denials(writer);
+    writer_object(writer, "environment");
+    writer_strings(writer, "unset", resolved ? resolved->env_unset.items : NULL);
+    writer_end(writer);
+    writer_array(writer, "planted");
+    writer_end(writer);
+    write_escalation(writer, resolved);
+    write_lists(writer, "warnings", warnings, ARRAY_SIZE(warnings));
+    write_error(writer, &report->error);
 }
 
 int report_json(const struct report *report, struct text *text)
 {
-    json_t *root = json_object();
-    char *dump;
-    int result = 0;
+    struct writer writer = {.text = *text};
 
-    set_head(root, report, &result);
-    set_asked(root, report, &result);
-    set_enforced(root, report, &result);
-    set_tail(root, report, &result);
-    dump = result == 0 ? json_dumps(root, JSON_INDENT(2) | JSON_ENSURE_ASCII) : NULL;
-    json_decref(root);
-    if (!dump)
-        return -ENOMEM;
-    text_add(text, dump);
-    text_add(text, "\n");
-    free(dump);
+    text_reserve(&writer.text, writer.text.length + REPORT_ROOM);
+    writer_object(&writer, NULL);
+    write_head(&writer, report);
+    write_asked(&writer, report);
+    write_enforced(&writer, report);
+    write_tail(&writer, report);
+    writer_end(&writer);
+    text_add(&writer.text, "\n");
+    *text = writer.text;
     return text->failed ? -ENOMEM : 0;
 }

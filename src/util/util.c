@@ -154,24 +154,29 @@ void strings_free(struct strings *strings)
     errno = kept;
 }
 
+void text_reserve(struct text *text, size_t size)
+{
+    char *larger;
+
+    if (text->failed || size <= text->size)
+        return;
+    larger = realloc(text->data, size);
+    text->failed = !larger;
+    if (!larger)
+        return;
+    text->data = larger;
+    text->size = size;
+}
+
 void text_add_bytes(struct text *text, const char *bytes, size_t length)
 {
     size_t size = text->size ? text->size : 64;
-    char *larger;
 
-    if (text->failed)
-        return;
     while (size < text->length + length + 1)
         size *= 2;
-    if (size != text->size) {
-        larger = realloc(text->data, size);
-        if (!larger) {
-            text->failed = true;
-            return;
-        }
-        text->data = larger;
-        text->size = size;
-    }
+    text_reserve(text, size);
+    if (text->failed)
+        return;
     memcpy(text->data + text->length, bytes, length);
     text->length += length;
     text->data[text->length] = '\0';

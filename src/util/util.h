@@ -56,6 +56,7 @@ struct text {
     bool failed;
 };
 __attribute__((format(printf, 2, 3))) void text_addf(struct text *text, const char *format, ...);
+void text_reserve(struct text *text, size_t size); /* room for @size bytes, where that is known beforehand */
 void text_add(struct text *text, const char *piece);
 void text_add_number(struct text *text, int64_t number); /* decimal; where printf's time counts */
 void text_add_bytes(struct text *text, const char *bytes, size_t length);
