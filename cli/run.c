@@ -17,12 +17,15 @@
 /* A name for this run that no other one has. */
 static int name_run(struct report *report, struct error *error)
 {
+    static const char digits[] = "0123456789abcdef";
     unsigned char random[16];
 
     if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
         return error_set(error, ERROR_INTERNAL, EIO, "no-random", "getrandom: no random bytes");
-    for (size_t i = 0; i < sizeof(random); i++)
-        snprintf(report->run_id + 2 * i, 3, "%02x", random[i]);
+    for (size_t i = 0; i < sizeof(random); i++) {
+        report->run_id[2 * i] = digits[random[i] >> 4];
+        report->run_id[2 * i + 1] = digits[random[i] & 15];
+    }
     if (clock_gettime(CLOCK_REALTIME, &report->started) != 0)
         return error_set(error, ERROR_INTERNAL, errno, "no-clock", "clock_gettime: %s", strerror(errno));
     return 0;

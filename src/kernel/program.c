@@ -5,20 +5,20 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 const char *program_path(void)
 {
     static char path[PATH_MAX];
-    ssize_t length;
+    static bool known;
 
-    if (path[0])
-        return path;
-    length = readlink("/proc/self/exe", path, sizeof(path) - 1);
-    if (length >= 0 && path[0] == '/')
-        return path;
-    if (length >= 0)
-        errno = ENOENT; /* "(unreachable)..." is no name */
-    path[0] = '\0';
-    return NULL;
+    if (!known) {
+        ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1); /* behind it are zeros */
+
+        known = length > 0 && path[0] == '/';
+        if (!known && length >= 0)
+            errno = ENOENT; /* "(unreachable)..." is no name */
+    }
+    return known ? path : NULL;
 }

@@ -69,7 +69,10 @@ static int make_socket(struct attestation *attestation, int family, int type)
 
 static void set_name(struct channel_check *wire, const char *name)
 {
-    snprintf(wire->name, sizeof(wire->name), "%s", name ? name : "");
+    size_t length = name ? strnlen(name, sizeof(wire->name) - 1) : 0;
+
+    if (length > 0) /* the rest is zero */
+        memcpy(wire->name, name, length);
 }
 
 /* DIRECTORY/NAME, or the directory alone. Return: does it fit? A name that is cut would be another one. */

@@ -42,7 +42,6 @@ struct run {
     char *const *command;
     struct report *report;
     unsigned missing; /* canaries left out, by tests */
-    struct attestation attestation;
     struct tmp_directory tmp;
     struct relays relays;
     struct launch launch;
@@ -54,6 +53,7 @@ struct run {
     pid_t becoming;  /* who said HERE and becomes the command: `pid`, or process 2 of a pid namespace */
     int becoming_fd; /* the same as a pidfd, -1: it is `pid` */
     struct supervision supervision;
+    struct attestation attestation; /* last: most of it is never touched, and not cleared */
 };
 
 static int fail(struct run *run, int errnum, const char *what)
@@ -517,29 +517,33 @@ static int run_unconfined(struct run *run)
     return watch(run);
 }
 
+/* Nothing of an earlier attempt, and no descriptor. */
+static void clear_run(struct run *run)
+{
+    int *const none[] = {&run->channel,      &run->becoming_fd,    &run->their_channel,
+                         &run->liveness,     &run->their_liveness, &run->errors,
+                         &run->their_errors, &run->stderr_fd,      &run->attestation.process_release};
+
+    memset(run, 0, offsetof(struct run, attestation.attempts));
+    for (size_t i = 0; i < ARRAY_SIZE(none); i++)
+        *none[i] = -1;
+    run->tmp = (struct tmp_directory)TMP_DIRECTORY_NONE;
+    for (int fd = 0; fd < 3; fd++)
+        run->relays.relay[fd] = (struct relay){.from = -1, .to = -1, .pipe = -1, .theirs = -1};
+}
+
 int run_supervised_without(struct plan *plan, const struct resolved *resolved, char *const *command,
                            unsigned missing, struct report *report)
 {
     static struct run run;
     int r, status = LINK_FAILED;
 
-    run = (struct run){.plan = plan,
-                       .resolved = resolved,
-                       .command = command,
-                       .report = report,
-                       .missing = missing,
-                       .tmp = TMP_DIRECTORY_NONE,
-                       .channel = -1,
-                       .becoming_fd = -1,
-                       .their_channel = -1,
-                       .liveness = -1,
-                       .their_liveness = -1,
-                       .errors = -1,
-                       .their_errors = -1,
-                       .stderr_fd = -1};
-    for (int fd = 0; fd < 3; fd++)
-        run.relays.relay[fd] = (struct relay){.from = -1, .to = -1, .pipe = -1, .theirs = -1};
-    run.attestation.process_release = -1;
+    clear_run(&run);
+    run.plan = plan;
+    run.resolved = resolved;
+    run.command = command;
+    run.report = report;
+    run.missing = missing;
     supervise_block();
     signal(SIGCHLD, SIG_DFL); /* ignored by the caller, it would take every child's status away */
     r = open_standard();

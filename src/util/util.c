@@ -202,10 +202,17 @@ void text_add_number(struct text *text, int64_t number)
 
 void text_addf(struct text *text, const char *format, ...)
 {
+    char shown[256], *piece;
     va_list list;
-    char *piece;
     int length;
 
+    va_start(list, format);
+    length = vsnprintf(shown, sizeof(shown), format, list);
+    va_end(list);
+    if (length >= 0 && (size_t)length < sizeof(shown)) { /* nearly always; vasprintf() formats twice */
+        text_add_bytes(text, shown, (size_t)length);
+        return;
+    }
     va_start(list, format);
     length = vasprintf(&piece, format, list);
     va_end(list);
