@@ -11,7 +11,7 @@
 
 #include <sys/stat.h>
 
-#define PATHS 8
+#define PATHS 12
 
 struct world {
     struct policy policy;
@@ -36,6 +36,10 @@ static void clear_world(struct world *w)
     policy_free(&w->policy);
     strings_free(&w->resolved.env_secrets);
     strings_free(&w->resolved.env_unset);
+    strings_free(&w->resolved.protected_paths);
+    strings_free(&w->resolved.view.kept);
+    strings_free(&w->resolved.view.copies);
+    strings_free(&w->resolved.view.sockets);
     for (size_t i = 0; i < ARRAY_SIZE(w->levels); i++)
         strings_free(&w->levels[i].except);
 }
@@ -218,6 +222,57 @@ static void pass_fd(struct world *w)
     w->resolved.pass_fds = passed;
     w->resolved.pass_fd_count = 1;
 }
+static void in_namespace(struct world *w)
+{
+    w->policy.backend = (char *)(uintptr_t) "namespace";
+    w->host.namespaces.answer = HOST_YES;
+}
+static void namespace_full(struct world *w)
+{
+    in_namespace(w);
+    hide_key(w);
+    add_path(w, "/run/agent.sock", GRANT_SOCKET, S_IFSOCK);
+    add_path(w, "/dev/kvm", GRANT_DEVICE, S_IFCHR);
+    add_path(w, "/dev/shm/pool", GRANT_WRITE, S_IFDIR);
+    w->policy.limit_tmp_size = 1 << 20;
+    w->policy.wait_all = true;
+    need(strings_add(&w->resolved.protected_paths, "/home/me/app/.git/hooks") == 0 &&
+         strings_add(&w->resolved.protected_paths, "/home/me/.bashrc") == 0 &&
+         strings_add(&w->resolved.view.kept, "/run/resolv.conf") == 0 &&
+         strings_add(&w->resolved.view.copies, "/etc/ssh/ssh_config.d/a.conf") == 0 &&
+         strings_add(&w->resolved.view.sockets, "/home/me/db.sock") == 0);
+}
+static void namespace_exec(struct world *w)
+{
+    in_namespace(w);
+    exec_on_terminal(w);
+}
+static void namespace_host(struct world *w)
+{
+    in_namespace(w);
+    network_host(w);
+}
+static void namespace_root(struct world *w)
+{
+    in_namespace(w);
+    root(w);
+}
+static void namespace_refused(struct world *w)
+{
+    in_namespace(w);
+    w->host.namespaces = (struct host_namespaces){.answer = HOST_NO,
+                                                  .lack = {.reason = "userns-denied",
+                                                           .why = "nobody may make user namespaces",
+                                                           .surface = "",
+                                                           .hint = "allow it",
+                                                           .errnum = EPERM,
+                                                           .structural = true}};
+}
+static void namespace_opened(struct world *w)
+{
+    in_namespace(w);
+    w->resolved.open[SURFACE_PROC_VISIBLE] = true;
+}
 
 static const struct row {
     const char *name;
@@ -263,6 +318,15 @@ static const struct row {
     {"no-landlock", 0, no_kernel},
     {"no-proc", 7, no_proc},
     {"pass-fd", 7, pass_fd},
+    {"namespace", 7, in_namespace},
+    {"namespace-abi-0", 0, in_namespace},
+    {"namespace-abi-9", 9, in_namespace},
+    {"namespace-full", 9, namespace_full},
+    {"namespace-exec-terminal", 7, namespace_exec},
+    {"namespace-network-host", 7, namespace_host},
+    {"namespace-root", 7, namespace_root},
+    {"namespace-refused", 7, namespace_refused},
+    {"namespace-opened", 7, namespace_opened},
 };
 
 static void print_claims(const struct plan *plan, const struct resolved *resolved, struct text *text)
@@ -285,9 +349,10 @@ static void print_checks(const struct plan *plan, struct text *text)
     for (size_t i = 0; i < plan->check_count; i++) {
         const struct check *check = &plan->checks[i];
 
-        text_addf(text, "  %-16s by %-14s act %u canary %u #%zu a %lld b %lld refused %d%s\n",
+        text_addf(text, "  %-16s by %-14s act %u canary %u #%zu%s%s a %lld b %lld refused %d%s\n",
                   surface_table[check->surface].name, mechanism_name(check->mechanism), check->act,
-                  check->canary, check->index, (long long)check->a, (long long)check->b, check->refused[0],
+                  check->canary, check->index, check->by_name ? " by name" : "",
+                  check->name ? check->name : "", (long long)check->a, (long long)check->b, check->refused[0],
                   check->self_contained ? " self-contained" : "");
     }
 }

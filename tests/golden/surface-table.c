@@ -12,9 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int abis[] = {2, 7, 11};
+static const struct column {
+    const char *title, *backend;
+    int abi; /* of Landlock */
+} columns[] = {
+    {"`namespace`, ABI 7", "namespace", 7},
+    {"`landlock`, ABI 2", "landlock", 2},
+    {"`landlock`, ABI 7", "landlock", 7},
+    {"`landlock`, ABI 11", "landlock", 11},
+};
 
-static int plan_for(int abi, struct policy *policy, struct resolved *resolved, struct plan *plan)
+static int plan_for(const struct column *column, struct policy *policy, struct resolved *resolved,
+                    struct plan *plan)
 {
     static struct resolved_path paths[] = {
         {.fd = -1, .path = (char *)(uintptr_t) "/", .grant = GRANT_READ},
@@ -26,14 +35,23 @@ static int plan_for(int abi, struct policy *policy, struct resolved *resolved, s
                                    .sample = (char *)(uintptr_t) "key",
                                    .readable = true};
     static struct hide_level level = {.path = 0};
-    struct host host = {.landlock_abi = abi, .seccomp = true, .proc = true, .uid = 1000, .gid = 1000};
+    static struct edge edge = {.parent_fd = -1, .parent = (char *)(uintptr_t) "/h"};
+    struct host host = {.landlock_abi = column->abi,
+                        .seccomp = true,
+                        .proc = true,
+                        .uid = 1000,
+                        .gid = 1000,
+                        .namespaces = {.answer = HOST_YES}};
     struct tried_backend tried[TRIED_MAX];
     const struct backend *backend;
     struct error error = {0};
     size_t count = 0;
 
-    if (policy_init(policy, &error) < 0 || strings_add(&resolved->env_secrets, "TOKEN") < 0)
+    if (policy_init(policy, &error) < 0 || strings_add(&resolved->env_secrets, "TOKEN") < 0 ||
+        strings_add(&resolved->protected_paths, "/w/.git/hooks") < 0)
         return -ENOMEM;
+    policy->backend = (char *)(uintptr_t)column->backend;
+    policy->limit_tmp_size = 1000;
     policy->limit_time_ms = 1000;
     policy->limit_file_size = 1000;
     resolved->policy = policy;
@@ -43,6 +61,8 @@ static int plan_for(int abi, struct policy *policy, struct resolved *resolved, s
     resolved->path_count = ARRAY_SIZE(paths);
     resolved->hidden = &hidden;
     resolved->hidden_count = 1;
+    resolved->edges = &edge;
+    resolved->edge_count = 1;
     resolved->levels = &level;
     resolved->level_count = 1;
     return backend_choose(resolved, &host, true, plan, &backend, tried, &count, &error);
@@ -62,21 +82,21 @@ static void print_cell(const struct plan *plan, int surface, struct text *text)
 
 static int print_table(struct text *text)
 {
-    static struct policy policy[ARRAY_SIZE(abis)];
-    static struct resolved resolved[ARRAY_SIZE(abis)];
-    static struct plan plan[ARRAY_SIZE(abis)];
+    static struct policy policy[ARRAY_SIZE(columns)];
+    static struct resolved resolved[ARRAY_SIZE(columns)];
+    static struct plan plan[ARRAY_SIZE(columns)];
 
     text_add(text, "| surface | open means: | shown |");
-    for (size_t i = 0; i < ARRAY_SIZE(abis); i++) {
-        if (plan_for(abis[i], &policy[i], &resolved[i], &plan[i]) < 0)
+    for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
+        if (plan_for(&columns[i], &policy[i], &resolved[i], &plan[i]) < 0)
             return -EINVAL;
-        text_addf(text, " Landlock ABI %d |", abis[i]);
+        text_addf(text, " %s |", columns[i].title);
     }
-    text_add(text, "\n|---|---|---|---|---|---|\n");
+    text_add(text, "\n|---|---|---|---|---|---|---|\n");
     for (int s = 0; s < SURFACE_COUNT; s++) {
         text_addf(text, "| `%s` | %s | %s |", surface_table[s].name, surface_table[s].what,
                   shown_name(surface_table[s].shown));
-        for (size_t i = 0; i < ARRAY_SIZE(abis); i++)
+        for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
             print_cell(&plan[i], s, text);
         text_add(text, "\n");
     }
