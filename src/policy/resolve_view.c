@@ -48,6 +48,9 @@ static int find_kept(struct resolving *resolving)
         r = add_canonical(resolving, &resolved->view.kept, kept_places[i], 0);
     if (r == 0)
         r = add_canonical(resolving, &resolved->view.kept, "/etc/resolv.conf", S_IFREG);
+    for (size_t i = 0; i < resolving->read_named.count && r == 0; i++)
+        if (strings_add(&resolved->view.kept, resolving->read_named.items[i]) < 0)
+            r = error_no_memory(resolving->error);
     /* The directory in which the command starts, so that it can. */
     if (r == 0 && resolved->cwd && strcmp(resolved->cwd, "/") != 0 &&
         strings_add(&resolved->view.kept, resolved->cwd) < 0)

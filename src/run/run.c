@@ -444,7 +444,8 @@ static int exit_status(struct run *run, int exec_errno)
         return 128 + SIGKILL;
     case OUTCOME_NOT_STARTED:
         if (exec_errno)
-            return run_error_exec(&run->report->error, exec_errno, run->command[0], run->resolved->cwd_fd);
+            return run_error_exec(&run->report->error, exec_errno, run->command[0], run->resolved->cwd_fd,
+                                  run->plan->own_tmp);
         break;
     }
     return LINK_FAILED;
@@ -503,7 +504,8 @@ static int run_unconfined(struct run *run)
     }
     run->pid = spawn_chain(-1, &run->launch, standard, run->resolved->cwd_fd, unblock_signals, NULL);
     if (run->pid < 0)
-        return run_error_exec(&run->report->error, (int)-run->pid, run->command[0], run->resolved->cwd_fd);
+        return run_error_exec(&run->report->error, (int)-run->pid, run->command[0], run->resolved->cwd_fd,
+                              false);
     run->becoming = run->pid;
     r = prepare_watch(run);
     if (r < 0) { /* it has started, and nobody can watch it */

@@ -64,7 +64,7 @@ static const struct {
     {ETXTBSY, "not-executable", "it is open for writing", 126},
 };
 
-int run_error_exec(struct error *error, int errnum, const char *command, int cwd_fd)
+int run_error_exec(struct error *error, int errnum, const char *command, int cwd_fd, bool view)
 {
     const char *reason = "not-executable", *why = strerror(errnum);
     int status = 126;
@@ -78,7 +78,12 @@ int run_error_exec(struct error *error, int errnum, const char *command, int cwd
             status = causes[i].status;
             break;
         }
-    if (there && errnum == ENOENT) {
+    if (there && errnum == ENOENT && view) {
+        reason = "not-in-view";
+        why = "it, or the interpreter that it names, is not there inside, where /tmp, /run and /dev/shm are "
+              "private";
+        status = 126;
+    } else if (there && errnum == ENOENT) {
         reason = "interpreter-missing";
         why = "the interpreter that it names does not exist";
         status = 126;
@@ -88,6 +93,8 @@ int run_error_exec(struct error *error, int errnum, const char *command, int cwd
     }
     error_set(error, status == 127 ? ERROR_COMMAND_NOT_FOUND : ERROR_COMMAND_NOT_EXECUTABLE, errnum, reason,
               "cannot run %s: %s", QUOTE(command), why);
+    if (strcmp(reason, "not-in-view") == 0)
+        error_hint(error, "show it with --read PATH, or put it into the workspace");
     if (status == 127 && !strchr(command, '/'))
         error_hint(error, "it is in no directory of PATH");
     return status;
