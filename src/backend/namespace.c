@@ -161,8 +161,9 @@ static const struct runner_failure_rule failure_rules[] = {
 const struct backend backend_namespace = {
     .name = "namespace",
     .what = "own namespaces with a read-only view of the host, Landlock and a system call filter",
+    .ask = backend_ask_namespaces,
     .plan = plan_namespace,
     .denial_signatures = denial_signatures,
     .failure_rules = failure_rules,
-    .automatic = false,
+    .automatic = true,
 };

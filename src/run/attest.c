@@ -20,7 +20,7 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 
-#define PIDS_OF_A_NAMESPACE 8
+#define PIDS_INSIDE 2 /* process 1 and the coming command have these numbers in a pid namespace */
 
 /* What shows itself by a value read back needs no control: the value is the proof. */
 static bool is_read_back(uint32_t act)
@@ -177,8 +177,7 @@ static bool wire_process(struct attestation *attestation, struct attempt *attemp
     pair[0] = limit.rlim_cur;
     pair[1] = limit.rlim_max;
     memcpy(attempt->wire.name, pair, sizeof(pair));
-    /* A pid namespace starts with these numbers of its own. */
-    return attestation->process > PIDS_OF_A_NAMESPACE;
+    return attestation->process > (attestation->pid_namespace ? PIDS_INSIDE : 0);
 }
 
 static bool wire_canary(struct attestation *attestation, struct attempt *attempt,
@@ -342,6 +341,7 @@ int attest_begin(struct attestation *attestation, const struct plan *plan, const
     attestation->udp_receiver = attestation->inherited = attestation->process_release = -1;
     attestation->terminal = attestation->device_path = -1;
     attestation->unsupervised = !plan->supervised;
+    attestation->pid_namespace = plan->pid_namespace;
     attestation->switch_user = resolved->switch_user;
     attestation->uid = resolved->uid;
     attestation->gid = resolved->gid;

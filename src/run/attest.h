@@ -52,7 +52,8 @@ struct attestation {
     pid_t process_child; /* to be ended; 0: it is this process */
     int process_release;
 
-    bool unsupervised; /* of an exec: nobody looks from outside, and there is no child */
+    bool unsupervised;  /* of an exec: nobody looks from outside, and there is no child */
+    bool pid_namespace; /* the command will have one of its own */
     bool switch_user;
     uid_t uid;
     gid_t gid;

@@ -58,6 +58,13 @@ static void ordinary(struct world *w, int abi)
                             .proc = true,
                             .uid = 1000,
                             .gid = 1000};
+    w->host.namespaces = (struct host_namespaces){.answer = HOST_NO,
+                                                  .lack = {.reason = "userns-denied",
+                                                           .why = "nobody may make user namespaces",
+                                                           .surface = "",
+                                                           .hint = "allow it",
+                                                           .errnum = EPERM,
+                                                           .structural = true}};
     w->resolved = (struct resolved){.policy = &w->policy,
                                     .mode = MODE_WORKSPACE_WRITE,
                                     .mode_from = (char *)(uintptr_t) "option",
@@ -259,14 +266,7 @@ static void namespace_root(struct world *w)
 }
 static void namespace_refused(struct world *w)
 {
-    in_namespace(w);
-    w->host.namespaces = (struct host_namespaces){.answer = HOST_NO,
-                                                  .lack = {.reason = "userns-denied",
-                                                           .why = "nobody may make user namespaces",
-                                                           .surface = "",
-                                                           .hint = "allow it",
-                                                           .errnum = EPERM,
-                                                           .structural = true}};
+    w->policy.backend = (char *)(uintptr_t) "namespace";
 }
 static void namespace_opened(struct world *w)
 {
