@@ -108,6 +108,22 @@ int open_workspace(struct resolving *resolving, struct opened *workspace)
     return r;
 }
 
+/* A workspace that nobody can write makes a command fail in ways that look like the boundary's doing. */
+static int warn_unwritable(struct resolving *resolving, const struct opened *workspace)
+{
+    struct resolved *resolved = resolving->resolved;
+    mode_t bits = workspace->st.st_uid == resolved->uid ? S_IWUSR : S_IWGRP | S_IWOTH;
+    bool read_only = faccessat(workspace->fd, ".", W_OK, AT_EACCESS) != 0 && errno == EROFS;
+    const char *why = read_only ? "its file system is read-only" : "its mode does not allow it";
+
+    if (!read_only && workspace->st.st_mode & bits)
+        return 0;
+    return strings_addf(&resolved->warnings, "workspace-read-only: user %u cannot write %s: %s",
+                        (unsigned)resolved->uid, QUOTE(workspace->path), why) < 0
+               ? error_no_memory(resolving->error)
+               : 0;
+}
+
 int resolve_workspace_grant(struct resolving *resolving)
 {
     struct resolved *resolved = resolving->resolved;
@@ -134,6 +150,9 @@ int resolve_workspace_grant(struct resolving *resolving)
                          "the workspace: %s", strerror(errno));
     if (resolved->mode == MODE_DANGER_FULL_ACCESS)
         return 0;
+    r = writes ? warn_unwritable(resolving, &workspace) : 0;
+    if (r < 0)
+        return r;
     r = resolving_add(resolving, &workspace, writes ? GRANT_WRITE : GRANT_READ, asked.named, false, NULL);
     if (r < 0)
         return r;

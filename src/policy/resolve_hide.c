@@ -1,146 +1,42 @@
 /*
- * resolve_hide.c - which objects are hidden, and what hide-run needs to hold them.
+ * resolve_hide.c - which objects are hidden.
  *
- * A Landlock layer takes READ_FILE from everything and grants it again to the
- * siblings of what is hidden, on every level from the root down. So a level is
- * a directory and the one name in it that leads to something hidden.
- *
- * Should:  say of each object that stays readable why it cannot be held.
- * Mustn't: make a level inside a writable grant (whatever the command creates
- *          there would be unreadable to it), below a hidden object (its
- *          siblings would be granted again), or of a directory that the command
- *          cannot list.
+ * Should:  look at what exists, once; a set names far more than there is.
+ * Mustn't: hide what was shown by its name, or by a path that contains what a
+ *          set names.
  */
-#include "policy/resolve_internal.h"
+#include "policy/resolve_hiding.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
-#define SIBLINGS_MAX     512
 #define HOME_ENTRIES_MAX 2000
-
-/* A directory above something hidden, looked at once. */
-struct above {
-    int fd; /* O_PATH; -1 once a level has taken it */
-    char *path;
-    struct stat st;
-    size_t siblings; /* SIZE_MAX: cannot be listed */
-    size_t level;    /* index into levels, SIZE_MAX: none */
-};
-
-/* What is in a home, listed once: a set names far more than there is. */
-struct listing {
-    char *home;
-    struct strings names; /* sorted */
-    bool complete;        /* else nothing is known, and every name has to be tried */
-};
-
-struct hiding {
-    struct resolving *resolving;
-    struct listing homes[4];
-    size_t home_count;
-    struct above *above;
-    size_t above_count;
-    struct strings shown;
-};
-
-static bool is_other_user(const struct hiding *hiding)
-{
-    return hiding->resolving->resolved->switch_user;
-}
 
 /* Do the mode bits let the command's user do one of BITS (of the `other` digit)? The owner could give itself
  * the right; its groups are not known, so the group's bits count. */
-static bool may(const struct hiding *hiding, const struct stat *st, mode_t bits)
+bool hiding_may(const struct hiding *hiding, const struct stat *st, mode_t bits)
 {
     uid_t uid = hiding->resolving->resolved->uid;
 
     return uid == 0 || st->st_uid == uid || (st->st_mode & (bits | bits << 3));
 }
 
-static int count_name(const char *name, void *data)
-{
-    size_t *count = data;
-
-    (void)name;
-    return ++*count > SIBLINGS_MAX ? 1 : 0;
-}
-
-static size_t count_siblings(const struct hiding *hiding, const struct above *above)
-{
-    size_t count = 0;
-
-    if (is_other_user(hiding) && !may(hiding, &above->st, S_IROTH))
-        return SIZE_MAX;
-    return directory_names(above->fd, count_name, &count) < 0 ? SIZE_MAX : count;
-}
-
-/* The directory PATH, opened and counted once. Return: its index, or a negative errno with the error set. */
-static int look_above(struct hiding *hiding, const char *path)
-{
-    struct above above = {.level = SIZE_MAX};
-    struct opened opened;
-    int r;
-
-    for (size_t i = 0; i < hiding->above_count; i++)
-        if (strcmp(hiding->above[i].path, path) == 0)
-            return (int)i;
-    r = path_open(path, &opened);
-    if (r < 0)
-        return error_set(hiding->resolving->error, ERROR_POLICY_INVALID, -r, "path-changed",
-                         "the hidden paths: %s: %s", QUOTE(path), strerror(-r));
-    above.fd = steal_fd(&opened.fd);
-    above.path = steal_pointer(&opened.path);
-    above.st = opened.st;
-    opened_free(&opened);
-    if (!array_more(&hiding->above, hiding->above_count, sizeof(above))) {
-        fd_close(above.fd);
-        free(above.path);
-        return error_no_memory(hiding->resolving->error);
-    }
-    above.siblings = count_siblings(hiding, &above);
-    hiding->above[hiding->above_count] = above;
-    return (int)hiding->above_count++;
-}
-
-/* Calls @visit for every directory above PATH, from the root down, with the name in it that leads on. */
-static int each_above(struct hiding *hiding, const char *path,
-                      int (*visit)(struct hiding *hiding, size_t above, const char *name, void *data),
-                      void *data)
-{
-    int r = 0;
-
-    for (const char *slash = path; slash && r == 0; slash = strchr(slash + 1, '/')) {
-        _cleanup_free_ char *directory = strndup(path, slash == path ? 1 : (size_t)(slash - path));
-        _cleanup_free_ char *name = strndup(slash + 1, strcspn(slash + 1, "/"));
-
-        if (!directory || !name)
-            return error_no_memory(hiding->resolving->error);
-        r = look_above(hiding, directory);
-        if (r >= 0)
-            r = visit(hiding, (size_t)r, name, data);
-    }
-    return r;
-}
-
-/* --- which objects ------------------------------------------------------------------------------------- */
-
 static int note_reach(struct hiding *hiding, size_t above, const char *name, void *data)
 {
     bool *reaches = data;
 
     (void)name;
-    *reaches = *reaches && may(hiding, &hiding->above[above].st, S_IXOTH);
+    *reaches = *reaches && hiding_may(hiding, &hiding->above[above].st, S_IXOTH);
     return 0;
 }
 
 /* Can the command's user read the object at all, as far as modes tell? */
 static int is_readable(struct hiding *hiding, const struct opened *opened, bool *ret)
 {
-    *ret = may(hiding, &opened->st, S_IROTH | (S_ISDIR(opened->st.st_mode) ? S_IXOTH : 0));
-    if (!*ret || !is_other_user(hiding))
+    *ret = hiding_may(hiding, &opened->st, S_IROTH | (S_ISDIR(opened->st.st_mode) ? S_IXOTH : 0));
+    if (!*ret || !hiding->resolving->resolved->switch_user)
         return 0; /* the caller's own way there was just gone */
-    return each_above(hiding, opened->path, note_reach, ret);
+    return hiding_each_above(hiding, opened->path, note_reach, ret);
 }
 
 /* A set yields to every path to show that contains what it names. Between paths that are written down the
@@ -193,6 +89,36 @@ static int find_sample(struct hidden *hidden)
     return r == -ENOMEM ? r : 0;
 }
 
+/* The directory in which OPENED is, and its name there: the same object. Return: 0 or a negative errno with
+ * the error set. */
+static int open_parent(struct hiding *hiding, const struct opened *opened, struct hidden *hidden)
+{
+    struct error *error = hiding->resolving->error;
+    _cleanup_opened_ struct opened above = {.fd = -1};
+    _cleanup_free_ char *parent = NULL;
+    const char *name;
+    struct stat st;
+    int r = path_parent(opened->path, &parent, &name);
+
+    if (r == -EINVAL)
+        return error_set(error, ERROR_POLICY_INVALID, 0, "hide-too-wide", "--hide /: nothing would be left");
+    if (r == 0)
+        r = path_open(parent, &above);
+    if (r == 0 && (fstatat(above.fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || st.st_dev != opened->st.st_dev ||
+                   st.st_ino != opened->st.st_ino))
+        r = -ESTALE;
+    if (r == -ENOMEM)
+        return error_no_memory(error);
+    if (r < 0) {
+        error_set(error, ERROR_POLICY_INVALID, -r, "path-changed", "the hidden paths: %s: %s",
+                  QUOTE(opened->path), r == -ESTALE ? "it changed while it was looked at" : strerror(-r));
+        return error_hint(error, "somebody is changing this path: end that first");
+    }
+    hidden->parent_fd = steal_fd(&above.fd);
+    hidden->name = strdup(name);
+    return hidden->name ? 0 : error_no_memory(error);
+}
+
 static int add_hidden(struct hiding *hiding, const struct opened *opened, const struct asked *asked,
                       struct source source)
 {
@@ -202,35 +128,29 @@ static int add_hidden(struct hiding *hiding, const struct opened *opened, const 
                             .named = asked->named && !asked->optional,
                             .optional = asked->optional,
                             .source = source};
-    _cleanup_free_ char *parent = NULL;
-    const char *name;
-    int r = path_parent(opened->path, &parent, &name);
+    int r;
 
-    if (r == -EINVAL)
-        return error_set(hiding->resolving->error, ERROR_POLICY_INVALID, 0, "hide-too-wide",
-                         "--hide /: nothing would be left");
-    if (r == 0 && !array_more(&resolved->hidden, resolved->hidden_count, sizeof(hidden)))
-        r = -ENOMEM;
-    if (r == 0) {
-        hidden.parent_fd = open(parent, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        hidden.path = strdup(opened->path);
-        hidden.name = strdup(name);
-        r = hidden.path && hidden.name ? 0 : -ENOMEM;
-        hidden.readable = hidden.parent_fd >= 0 && faccessat(hidden.parent_fd, name, R_OK, AT_EACCESS) == 0;
-        if (r == 0)
-            r = find_sample(&hidden);
-        resolved->hidden[resolved->hidden_count++] = hidden; /* owned from here on */
-        /* What is held is this name: Landlock knows the way to an object, not the object. */
-        if (r == 0 && S_ISREG(opened->st.st_mode) && opened->st.st_nlink > 1)
-            r = strings_addf(&resolved->warnings,
-                             "hidden-hard-link: %s has other names (hard links), which are not hidden",
-                             QUOTE(opened->path));
+    if (!array_more(&resolved->hidden, resolved->hidden_count, sizeof(hidden)))
+        return error_no_memory(hiding->resolving->error);
+    r = open_parent(hiding, opened, &hidden);
+    if (r < 0) {
+        fd_close(hidden.parent_fd);
+        return r;
     }
+    hidden.path = strdup(opened->path);
+    hidden.readable = faccessat(hidden.parent_fd, hidden.name, R_OK, AT_EACCESS) == 0;
+    r = hidden.path ? find_sample(&hidden) : -ENOMEM;
+    resolved->hidden[resolved->hidden_count++] = hidden; /* owned from here on */
+    /* What is held is this name: Landlock knows the way to an object, not the object. */
+    if (r == 0 && S_ISREG(opened->st.st_mode) && opened->st.st_nlink > 1)
+        r = strings_addf(&resolved->warnings,
+                         "hidden-hard-link: %s has other names (hard links), which are not hidden",
+                         QUOTE(opened->path));
     return r < 0 ? error_no_memory(hiding->resolving->error) : 0;
 }
 
-static int hide_object(struct hiding *hiding, const struct asked *asked, const struct opened *opened,
-                       struct source source)
+int hide_object(struct hiding *hiding, const struct asked *asked, const struct opened *opened,
+                struct source source)
 {
     struct resolved *resolved = hiding->resolving->resolved;
     bool readable;
@@ -406,129 +326,6 @@ static int find_shown(struct hiding *hiding)
     return r;
 }
 
-/* --- what holds them ----------------------------------------------------------------------------------- */
-
-static int note_trouble(struct hiding *hiding, size_t above, const char *name, void *data)
-{
-    const char **held = data;
-
-    (void)name;
-    if (hiding->above[above].siblings == SIZE_MAX)
-        *held = "not-listable";
-    else if (hiding->above[above].siblings > SIBLINGS_MAX && !*held)
-        *held = "too-many-siblings";
-    return 0;
-}
-
-static int add_level(struct hiding *hiding, size_t at, const char *name, void *data)
-{
-    struct resolving *resolving = hiding->resolving;
-    struct resolved *resolved = resolving->resolved;
-    struct above *above = &hiding->above[at];
-    struct strings *except;
-
-    (void)data;
-    if (above->level == SIZE_MAX) {
-        struct opened opened = {.fd = above->fd, .path = strdup(above->path), .st = above->st};
-        size_t index;
-
-        above->fd = -1;
-        if (!opened.path ||
-            !array_more(&resolved->levels, resolved->level_count, sizeof(*resolved->levels)) ||
-            resolving_add(resolving, &opened, GRANT_NONE, false, true, &index) < 0) {
-            opened_free(&opened);
-            return error_no_memory(resolving->error);
-        }
-        above->level = resolved->level_count++;
-        resolved->levels[above->level] = (struct hide_level){.path = index};
-    }
-    except = &resolved->levels[above->level].except;
-    if (!strings_have(except, name) && strings_add(except, name) < 0)
-        return error_no_memory(resolving->error);
-    return 0;
-}
-
-/* Is something granted in HIDDEN, so that hiding it would take the grant away? */
-static bool holds_grant(const struct resolving *resolving, const struct hiding *hiding, const char *path)
-{
-    const struct resolved *resolved = resolving->resolved;
-
-    for (size_t i = 0; i < resolved->path_count; i++)
-        if (resolved->paths[i].grant != GRANT_NONE && path_contains(path, resolved->paths[i].path))
-            return true;
-    for (size_t i = 0; i < resolving->read_named.count; i++)
-        if (path_contains(path, resolving->read_named.items[i]))
-            return true;
-    for (size_t i = 0; i < hiding->shown.count; i++)
-        if (path_contains(path, hiding->shown.items[i]))
-            return true;
-    return false;
-}
-
-static bool is_granted(const struct resolved *resolved, const char *path)
-{
-    for (size_t i = 0; i < resolved->path_count; i++)
-        if ((resolved->paths[i].grant == GRANT_READ || resolved->paths[i].grant == GRANT_WRITE) &&
-            path_contains(resolved->paths[i].path, path))
-            return true;
-    return false;
-}
-
-static int find_hold(struct hiding *hiding, struct hidden *hidden)
-{
-    const struct resolved *resolved = hiding->resolving->resolved;
-    int r;
-
-    if (holds_grant(hiding->resolving, hiding, hidden->path))
-        hidden->held = "contains-grant";
-    else if (resolved_under_writable(resolved, hidden->path))
-        hidden->held = "inside-writable";
-    if (hidden->held || !is_granted(resolved, hidden->path))
-        return 0;
-    r = each_above(hiding, hidden->path, note_trouble, &hidden->held);
-    if (r < 0 || hidden->held)
-        return r;
-    return each_above(hiding, hidden->path, add_level, NULL);
-}
-
-/* What may stay unhidden is noted when it does. */
-static int hold(struct hiding *hiding, struct hidden *hidden)
-{
-    int r = find_hold(hiding, hidden);
-
-    if (r == 0 && hidden->held && hidden->optional &&
-        resolved_skip(hiding->resolving->resolved, "--hide", hidden->path, hidden->held) < 0)
-        r = error_no_memory(hiding->resolving->error);
-    return r;
-}
-
-static int compare_hidden(const void *left, const void *right)
-{
-    const struct hidden *a = left, *b = right;
-
-    return strcmp(a->path, b->path);
-}
-
-/* Outermost first: what lies in something held needs nothing of its own. */
-static int hold_all(struct hiding *hiding)
-{
-    struct resolved *resolved = hiding->resolving->resolved;
-    int r = 0;
-
-    if (resolved->hidden_count > 1)
-        qsort(resolved->hidden, resolved->hidden_count, sizeof(*resolved->hidden), compare_hidden);
-    for (size_t i = 0; i < resolved->hidden_count && r == 0; i++) {
-        struct hidden *hidden = &resolved->hidden[i];
-        bool covered = false;
-
-        for (size_t j = 0; j < i && !covered; j++)
-            covered = !resolved->hidden[j].held && path_contains(resolved->hidden[j].path, hidden->path);
-        if (!covered)
-            r = hold(hiding, hidden);
-    }
-    return r;
-}
-
 int resolve_hidden(struct resolving *resolving)
 {
     const struct entries *entries = &resolving->policy->list[LIST_HIDE];
@@ -541,7 +338,7 @@ int resolve_hidden(struct resolving *resolving)
     if (r == 0)
         r = resolving_check_links(resolving);
     if (r == 0)
-        r = hold_all(&hiding);
+        r = hiding_hold(&hiding);
     for (size_t i = 0; i < hiding.above_count; i++) {
         fd_close(hiding.above[i].fd);
         free(hiding.above[i].path);
@@ -552,5 +349,6 @@ int resolve_hidden(struct resolving *resolving)
         strings_free(&hiding.homes[i].names);
     }
     strings_free(&hiding.shown);
+    free(hiding.around);
     return r;
 }

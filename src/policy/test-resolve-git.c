@@ -446,3 +446,51 @@ TEST(where_everything_is_readable_nothing_is_said)
     check(!warns(&trial, "git-alternates"));
     trial_end(&trial);
 }
+
+/* --- protected and unprotected, at any depth ------------------------------------------------------------ */
+
+static const struct protection {
+    const char *name, *protect, *unprotect;
+    bool held, fails; /* is `protect` protected in the end, or the run refused? */
+} protections[] = {
+    {"nothing taken out", "dir", NULL, true, false},
+    {"the same path", "dir", "dir", false, false},
+    {"a path above", "dir/file", "dir", true, false},
+    {"a hole", "dir", "dir/file", false, true},
+    {"beside", "dir/file", "dir/other", true, false},
+    {"a set, the same path", "@runs-later", ".vscode/tasks.json", false, false},
+    {"a set, a path above", "@runs-later", ".vscode", false, false},
+    {"a set, a hole", "@runs-later", ".idea/file", false, false},
+};
+
+TEST_EACH(between_paths_the_deepest_is_protected, struct protection, protections)
+{
+    struct trial trial = start("workspace-write");
+    bool set = row->protect[0] == '@';
+    char path[PATH_MAX];
+
+    trial_directory("ws");
+    trial_directory("ws/dir");
+    trial_file("ws/dir/file", 0600);
+    trial_file("ws/dir/other", 0600);
+    trial_directory("ws/.vscode");
+    trial_file("ws/.vscode/tasks.json", 0600);
+    trial_directory("ws/.idea");
+    trial_file("ws/.idea/file", 0600);
+    snprintf(path, sizeof(path), "ws/%s", row->unprotect ? row->unprotect : "");
+    if (row->unprotect)
+        trial_add(&trial, LIST_UNPROTECT, trial_path(path));
+    if (set) {
+        trial.policy.explain = true;
+        snprintf(path, sizeof(path), "%s",
+                 strstr(row->unprotect, ".idea") ? "ws/.idea" : "ws/.vscode/tasks.json");
+    } else {
+        snprintf(path, sizeof(path), "ws/%s", row->protect);
+        trial_add(&trial, LIST_PROTECT, trial_path(path));
+    }
+    check(trial_resolve(&trial) == (row->fails ? -EINVAL : 0));
+    if (row->fails)
+        check_str(trial.error.reason, "unprotect-inside");
+    check(is_protected(&trial, path) == row->held);
+    trial_end(&trial);
+}

@@ -110,18 +110,28 @@ TEST(inside_a_writable_grant_nothing_is_held)
     trial_end(&trial);
 }
 
-TEST(what_holds_a_grant_is_not_held)
+TEST(what_stands_beside_a_grant_is_hidden)
 {
     struct trial trial = start_hiding();
 
     trial_directory("home/projects");
     trial_directory("home/projects/ws");
+    trial_directory("home/projects/other");
+    trial_file("home/projects/other/x", 0600);
+    trial_file("home/projects/key", 0600);
+    need(symlink("key", trial_path("home/projects/link")) == 0);
     trial_set(&trial, KEY_MODE, "workspace-write");
     trial_set(&trial, KEY_WORKSPACE, trial_path("home/projects/ws"));
     trial_add(&trial, LIST_HIDE, trial_path("home/projects"));
     need(trial_resolve(&trial) == 0);
-    check_str(trial_hidden(&trial, "home/projects")->held, "contains-grant");
-    check_int(level_count(&trial), 0);
+    check_int(trial.resolved.hidden_count, 2);
+    need(trial_hidden(&trial, "home/projects/other") && trial_hidden(&trial, "home/projects/key"));
+    check(trial_hidden(&trial, "home/projects/other")->held == NULL);
+    check(trial_hidden(&trial, "home/projects/key")->held == NULL);
+    check(trial_hidden(&trial, "home/projects/key")->named);
+    check_int(trial_hidden(&trial, "home/projects/key")->source.list, LIST_HIDE);
+    check(level_of(&trial, trial_path("home/projects")) != NULL);
+    check_int(trial.resolved.warnings.count, 1);
     trial_end(&trial);
 }
 
@@ -133,6 +143,77 @@ static void fill(const char *directory, unsigned count)
         snprintf(name, sizeof(name), "%s/%u", directory, i);
         trial_file(name, 0600);
     }
+}
+
+TEST(beside_a_grant_there_may_be_too_much)
+{
+    struct trial trial = start_hiding();
+
+    trial_directory("home/projects");
+    trial_directory("home/projects/ws");
+    fill("home/projects", 600);
+    trial_set(&trial, KEY_MODE, "workspace-write");
+    trial_set(&trial, KEY_WORKSPACE, trial_path("home/projects/ws"));
+    trial_add(&trial, LIST_HIDE, trial_path("home/projects"));
+    need(trial_resolve(&trial) == 0);
+    check_int(trial.resolved.hidden_count, 1);
+    check_str(trial_hidden(&trial, "home/projects")->held, "contains-grant");
+    check_int(level_count(&trial), 0);
+    trial_end(&trial);
+}
+
+/* The deepest path wins, whatever the order; at the same path it is shown. */
+static const struct depth {
+    const char *name;
+    const char *hide[3], *show[3];
+    const char *hidden; /* names of what is hidden, in their order */
+} depths[] = {
+    {"nothing shown", {"a"}, {NULL}, "a"},
+    {"the same path", {"a"}, {"a"}, ""},
+    {"shown above", {"a/b"}, {"a"}, "a/b"},
+    {"shown below", {"a"}, {"a/b"}, "a/c"},
+    {"shown below, hidden below that", {"a", "a/b/d"}, {"a/b"}, "a/b/d a/c"},
+    {"shown two below", {"a"}, {"a/b/d"}, "a/b/e a/c"},
+    {"all of a directory shown", {"a"}, {"a/b", "a/c"}, ""},
+    {"beside", {"a/b"}, {"a/c"}, "a/b"},
+};
+
+static void check_depth(const struct depth *row, bool show_first)
+{
+    struct trial trial = start_hiding();
+    char seen[256] = "";
+
+    trial_directory("a");
+    trial_directory("a/b");
+    trial_file("a/b/d", 0600);
+    trial_file("a/b/e", 0600);
+    trial_file("a/c", 0600);
+    for (int round = 0; round < 2; round++) {
+        bool show = (round == 0) == show_first;
+
+        for (size_t i = 0; i < 3; i++)
+            if ((show ? row->show : row->hide)[i])
+                trial_add(&trial, show ? LIST_SHOW : LIST_HIDE,
+                          trial_path((show ? row->show : row->hide)[i]));
+    }
+    need(trial_resolve(&trial) == 0);
+    for (size_t i = 0; i < trial.resolved.hidden_count; i++) {
+        check(trial.resolved.hidden[i].held == NULL);
+        snprintf(seen + strlen(seen), sizeof(seen) - strlen(seen), "%s%s", i ? " " : "",
+                 trial.resolved.hidden[i].path + strlen(test_dir) + 1);
+    }
+    check_str(seen, row->hidden);
+    trial_end(&trial);
+}
+
+TEST_EACH(the_deepest_path_wins, struct depth, depths)
+{
+    check_depth(row, false);
+}
+
+TEST_EACH(in_any_order, struct depth, depths)
+{
+    check_depth(row, true);
 }
 
 static const struct siblings {

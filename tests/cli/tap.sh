@@ -20,7 +20,7 @@ mkdir -p "$HOME" "$dir/w"
 cd "$dir/w" || exit 1
 
 # auto refuses landlock for a root caller; named, it runs.
-backend='--backend=landlock'
+backend=--backend=${CONFINE_BACKEND:-landlock}
 
 # result STATUS NAME: one test point.
 result() {

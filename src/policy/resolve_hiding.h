@@ -1,0 +1,56 @@
+/*
+ * resolve_hiding.h - what the two files of hiding share: which objects (resolve_hide.c), and what holds them
+ * (resolve_hold.c).
+ */
+#ifndef CONFINE_POLICY_RESOLVE_HIDING_H
+#define CONFINE_POLICY_RESOLVE_HIDING_H
+
+#include "policy/resolve_internal.h"
+
+#define SIBLINGS_MAX 512
+
+/* A directory above something hidden, looked at once. */
+struct above {
+    int fd; /* O_PATH; -1 once a level has taken it */
+    char *path;
+    struct stat st;
+    size_t siblings; /* SIZE_MAX: cannot be listed */
+    size_t level;    /* index into levels, SIZE_MAX: none */
+};
+
+/* What is in a home, listed once: a set names far more than there is. */
+struct listing {
+    char *home;
+    struct strings names; /* sorted */
+    bool complete;        /* else nothing is known, and every name has to be tried */
+};
+
+struct hiding {
+    struct resolving *resolving;
+    struct listing homes[4];
+    size_t home_count;
+    struct above *above;
+    size_t above_count;
+    struct strings shown;
+    char *around; /* the hidden directory around a grant that was warned of last; NULL: none */
+};
+
+/* hiding_may() - do the mode bits let the command's user do one of @bits (of the `other` digit)? */
+bool hiding_may(const struct hiding *hiding, const struct stat *st, mode_t bits);
+
+/* hiding_each_above() - calls @visit for every directory above @path, from the root down, with the name in it
+ * that leads on. Return: 0, what @visit answered if it was not 0, or a negative errno with the error set. */
+int hiding_each_above(struct hiding *hiding, const char *path,
+                      int (*visit)(struct hiding *hiding, size_t above, const char *name, void *data),
+                      void *data);
+
+/* hide_object() - note that @opened is to be hidden, unless it is shown. Return: 0 or a negative errno with
+ * the error set. */
+int hide_object(struct hiding *hiding, const struct asked *asked, const struct opened *opened,
+                struct source source);
+
+/* hiding_hold() - decide for each hidden object whether it can be held, and make the levels. Return: 0 or a
+ * negative errno with the error set. */
+int hiding_hold(struct hiding *hiding);
+
+#endif

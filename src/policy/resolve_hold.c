@@ -1,0 +1,366 @@
+/*
+ * resolve_hold.c - what hides: the levels that hide-run needs, and why an object cannot be held.
+ *
+ * A Landlock layer takes READ_FILE from everything and grants it again to the
+ * siblings of what is hidden, on every level from the root down. So a level is
+ * a directory and the one name in it that leads to something hidden.
+ *
+ * Should:  say of each object that stays readable why it cannot be held; where
+ *          something in a hidden directory is granted or shown, hide what
+ *          stands beside that.
+ * Mustn't: make a level inside a writable grant (whatever the command creates
+ *          there would be unreadable to it), below a hidden object (its
+ *          siblings would be granted again), or of a directory that the command
+ *          cannot list.
+ */
+#include "policy/resolve_hiding.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+static int count_name(const char *name, void *data)
+{
+    size_t *count = data;
+
+    (void)name;
+    return ++*count > SIBLINGS_MAX ? 1 : 0;
+}
+
+static size_t count_siblings(const struct hiding *hiding, const struct above *above)
+{
+    size_t count = 0;
+
+    if (hiding->resolving->resolved->switch_user && !hiding_may(hiding, &above->st, S_IROTH))
+        return SIZE_MAX;
+    return directory_names(above->fd, count_name, &count) < 0 ? SIZE_MAX : count;
+}
+
+static int fail_changed(struct hiding *hiding, const char *path, int errnum)
+{
+    error_set(hiding->resolving->error, ERROR_POLICY_INVALID, errnum, "path-changed",
+              "the hidden paths: %s: %s", QUOTE(path),
+              errnum == ESTALE ? "it changed while it was looked at" : strerror(errnum));
+    return error_hint(hiding->resolving->error, "somebody is changing this path: end that first");
+}
+
+static int above_fd(const struct hiding *hiding, const struct above *above)
+{
+    const struct resolved *resolved = hiding->resolving->resolved;
+
+    return above->level == SIZE_MAX ? above->fd : resolved->paths[resolved->levels[above->level].path].fd;
+}
+
+/* Opens the directory PATH from the one above it, so that every level is what the level above leads to, even
+ * while somebody swaps names. Return: 0 or a negative errno with the error set. */
+static int look_above(struct hiding *hiding, const char *path);
+
+static int open_above(struct hiding *hiding, const char *path, struct above *above)
+{
+    _cleanup_free_ char *parent = NULL;
+    const char *name;
+    int up, r = path_parent(path, &parent, &name);
+
+    if (r == -ENOMEM)
+        return error_no_memory(hiding->resolving->error);
+    if (r < 0) {
+        above->fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    } else {
+        up = look_above(hiding, parent);
+        if (up < 0)
+            return up;
+        above->fd =
+            openat(above_fd(hiding, &hiding->above[up]), name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    }
+    if (above->fd < 0 || fstat(above->fd, &above->st) != 0)
+        return fail_changed(hiding, path, errno);
+    above->path = strdup(path);
+    return above->path ? 0 : error_no_memory(hiding->resolving->error);
+}
+
+/* The directory PATH, opened and counted once. Return: its index, or a negative errno with the error set. */
+static int look_above(struct hiding *hiding, const char *path)
+{
+    struct above above = {.fd = -1, .level = SIZE_MAX};
+    int r;
+
+    for (size_t i = 0; i < hiding->above_count; i++)
+        if (strcmp(hiding->above[i].path, path) == 0)
+            return (int)i;
+    r = open_above(hiding, path, &above);
+    if (r == 0 && !array_more(&hiding->above, hiding->above_count, sizeof(above)))
+        r = error_no_memory(hiding->resolving->error);
+    if (r < 0) {
+        fd_close(above.fd);
+        free(above.path);
+        return r;
+    }
+    above.siblings = count_siblings(hiding, &above);
+    hiding->above[hiding->above_count] = above;
+    return (int)hiding->above_count++;
+}
+
+int hiding_each_above(struct hiding *hiding, const char *path,
+                      int (*visit)(struct hiding *hiding, size_t above, const char *name, void *data),
+                      void *data)
+{
+    int r = 0;
+
+    for (const char *slash = path; slash && r == 0; slash = strchr(slash + 1, '/')) {
+        _cleanup_free_ char *directory = strndup(path, slash == path ? 1 : (size_t)(slash - path));
+        _cleanup_free_ char *name = strndup(slash + 1, strcspn(slash + 1, "/"));
+
+        if (!directory || !name)
+            return error_no_memory(hiding->resolving->error);
+        r = look_above(hiding, directory);
+        if (r >= 0)
+            r = visit(hiding, (size_t)r, name, data);
+    }
+    return r;
+}
+
+/* --- what holds them ----------------------------------------------------------------------------------- */
+
+static int note_trouble(struct hiding *hiding, size_t above, const char *name, void *data)
+{
+    const char **held = data;
+
+    (void)name;
+    if (hiding->above[above].siblings == SIZE_MAX)
+        *held = "not-listable";
+    else if (hiding->above[above].siblings > SIBLINGS_MAX && !*held)
+        *held = "too-many-siblings";
+    return 0;
+}
+
+static int add_level(struct hiding *hiding, size_t at, const char *name, void *data)
+{
+    struct resolving *resolving = hiding->resolving;
+    struct resolved *resolved = resolving->resolved;
+    struct above *above = &hiding->above[at];
+    struct strings *except;
+
+    (void)data;
+    if (above->level == SIZE_MAX) {
+        struct opened opened = {.fd = above->fd, .path = strdup(above->path), .st = above->st};
+        size_t index;
+
+        above->fd = -1;
+        if (!opened.path ||
+            !array_more(&resolved->levels, resolved->level_count, sizeof(*resolved->levels)) ||
+            resolving_add(resolving, &opened, GRANT_NONE, false, true, &index) < 0) {
+            opened_free(&opened);
+            return error_no_memory(resolving->error);
+        }
+        above->level = resolved->level_count++;
+        resolved->levels[above->level] = (struct hide_level){.path = index};
+    }
+    except = &resolved->levels[above->level].except;
+    if (!strings_have(except, name) && strings_add(except, name) < 0)
+        return error_no_memory(resolving->error);
+    return 0;
+}
+
+/* Is something granted in HIDDEN, so that hiding it would take the grant away? */
+static bool holds_grant(const struct resolving *resolving, const struct hiding *hiding, const char *path)
+{
+    const struct resolved *resolved = resolving->resolved;
+
+    for (size_t i = 0; i < resolved->path_count; i++)
+        if (resolved->paths[i].grant != GRANT_NONE && path_contains(path, resolved->paths[i].path))
+            return true;
+    for (size_t i = 0; i < resolving->read_named.count; i++)
+        if (path_contains(path, resolving->read_named.items[i]))
+            return true;
+    for (size_t i = 0; i < hiding->shown.count; i++)
+        if (path_contains(path, hiding->shown.items[i]))
+            return true;
+    return false;
+}
+
+static bool is_granted(const struct resolved *resolved, const char *path)
+{
+    for (size_t i = 0; i < resolved->path_count; i++)
+        if ((resolved->paths[i].grant == GRANT_READ || resolved->paths[i].grant == GRANT_WRITE) &&
+            path_contains(resolved->paths[i].path, path))
+            return true;
+    return false;
+}
+
+/* Do the levels lead to the directory in which the object was seen? */
+static int check_way(struct hiding *hiding, const struct hidden *hidden)
+{
+    _cleanup_free_ char *parent = NULL;
+    const char *name;
+    struct stat st;
+    int above;
+
+    if (path_parent(hidden->path, &parent, &name) < 0)
+        return error_no_memory(hiding->resolving->error);
+    above = look_above(hiding, parent);
+    if (above < 0)
+        return above;
+    if (fstat(hidden->parent_fd, &st) != 0 || st.st_dev != hiding->above[above].st.st_dev ||
+        st.st_ino != hiding->above[above].st.st_ino)
+        return fail_changed(hiding, hidden->path, ESTALE);
+    return 0;
+}
+
+static int find_hold(struct hiding *hiding, struct hidden *hidden)
+{
+    const struct resolved *resolved = hiding->resolving->resolved;
+    int r;
+
+    if (holds_grant(hiding->resolving, hiding, hidden->path))
+        hidden->held = "contains-grant";
+    else if (resolved_under_writable(resolved, hidden->path))
+        hidden->held = "inside-writable";
+    if (hidden->held || !is_granted(resolved, hidden->path))
+        return 0;
+    r = hiding_each_above(hiding, hidden->path, note_trouble, &hidden->held);
+    if (r < 0 || hidden->held)
+        return r;
+    r = check_way(hiding, hidden);
+    return r < 0 ? r : hiding_each_above(hiding, hidden->path, add_level, NULL);
+}
+
+/* What may stay unhidden is noted when it does. */
+static int hold(struct hiding *hiding, struct hidden *hidden)
+{
+    int r = find_hold(hiding, hidden);
+
+    if (r == 0 && hidden->held && hidden->optional &&
+        resolved_skip(hiding->resolving->resolved, "--hide", hidden->path, hidden->held) < 0)
+        r = error_no_memory(hiding->resolving->error);
+    return r;
+}
+
+static int compare_hidden(const void *left, const void *right)
+{
+    const struct hidden *a = left, *b = right;
+
+    return strcmp(a->path, b->path);
+}
+
+/* --- what stands beside a grant ------------------------------------------------------------------------ */
+
+/* Is it exactly PATH that is granted or shown? */
+static bool is_shown_itself(const struct hiding *hiding, const char *path)
+{
+    const struct resolved *resolved = hiding->resolving->resolved;
+
+    for (size_t i = 0; i < resolved->path_count; i++)
+        if (resolved->paths[i].grant != GRANT_NONE && strcmp(path, resolved->paths[i].path) == 0)
+            return true;
+    return strings_have(&hiding->resolving->read_named, path) || strings_have(&hiding->shown, path);
+}
+
+struct beside {
+    struct hiding *hiding;
+    const struct hidden *around; /* a copy: the array grows */
+    int directory;
+};
+
+/* One entry of a hidden directory: hidden, unless it is what is granted. Links lead to objects with names of
+ * their own. */
+static int hide_beside(const char *name, void *data)
+{
+    struct beside *beside = data;
+    struct asked asked = {.by = "hide", .named = beside->around->named, .optional = beside->around->optional};
+    _cleanup_opened_ struct opened opened = {.fd = -1};
+
+    opened.fd = openat(beside->directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (opened.fd < 0)
+        return errno == ENOENT ? 0 : -errno;
+    if (fstat(opened.fd, &opened.st) != 0)
+        return -errno;
+    if (asprintf(&opened.path, "%s/%s", beside->around->path, name) < 0) {
+        opened.path = NULL;
+        return -ENOMEM;
+    }
+    if (S_ISLNK(opened.st.st_mode) || is_shown_itself(beside->hiding, opened.path))
+        return 0;
+    asked.value = opened.path;
+    return hide_object(beside->hiding, &asked, &opened, beside->around->source);
+}
+
+/* Once for the outermost. */
+static int warn_around(struct hiding *hiding, const char *path)
+{
+    if (hiding->around && path_contains(hiding->around, path))
+        return 0;
+    free(hiding->around);
+    hiding->around = strdup(path);
+    if (!hiding->around)
+        return -ENOMEM;
+    return strings_addf(&hiding->resolving->resolved->warnings,
+                        "hidden-around: %s holds something that is granted: what else is in it now is hidden "
+                        "one by one, a new name there may not be",
+                        QUOTE(path));
+}
+
+/* Something in hidden[INDEX] is granted or shown: its place is taken by what stands beside that, where it is
+ * a directory that can be listed and is not too large. Return: 1 then, 0, or a negative errno with the error
+ * set. */
+static int hide_around(struct hiding *hiding, size_t index)
+{
+    struct resolved *resolved = hiding->resolving->resolved;
+    struct hidden around = resolved->hidden[index];
+    struct beside beside = {.hiding = hiding, .around = &around, .directory = -1};
+    int above, r;
+
+    if (!S_ISDIR(around.type) || is_shown_itself(hiding, around.path) ||
+        resolved_under_writable(resolved, around.path))
+        return 0;
+    above = look_above(hiding, around.path);
+    if (above < 0)
+        return above;
+    if (hiding->above[above].siblings > SIBLINGS_MAX)
+        return 0; /* also when it cannot be listed */
+    beside.directory = above_fd(hiding, &hiding->above[above]);
+    r = directory_names(beside.directory, hide_beside, &beside);
+    if (r == 0)
+        r = warn_around(hiding, around.path);
+    if (r < 0 && hiding->resolving->error->code == ERROR_NONE)
+        return error_set(hiding->resolving->error, ERROR_POLICY_INVALID, -r, "path-unreachable",
+                         "the hidden path %s: %s", QUOTE(around.path), strerror(-r));
+    if (r < 0)
+        return r;
+    free(around.path);
+    free(around.name);
+    free(around.sample);
+    fd_close(around.parent_fd);
+    resolved->hidden_count--;
+    memmove(&resolved->hidden[index], &resolved->hidden[index + 1],
+            (resolved->hidden_count - index) * sizeof(around));
+    return 1;
+}
+
+static int hide_around_all(struct hiding *hiding)
+{
+    struct resolved *resolved = hiding->resolving->resolved;
+    int r = 0;
+
+    for (size_t i = 0; i < resolved->hidden_count && r >= 0; i += r == 0)
+        r = holds_grant(hiding->resolving, hiding, resolved->hidden[i].path) ? hide_around(hiding, i) : 0;
+    return r < 0 ? r : 0;
+}
+
+/* Outermost first: what lies in something held needs nothing of its own. */
+int hiding_hold(struct hiding *hiding)
+{
+    struct resolved *resolved = hiding->resolving->resolved;
+    int r = hide_around_all(hiding);
+
+    if (resolved->hidden_count > 1)
+        qsort(resolved->hidden, resolved->hidden_count, sizeof(*resolved->hidden), compare_hidden);
+    for (size_t i = 0; i < resolved->hidden_count && r == 0; i++) {
+        struct hidden *hidden = &resolved->hidden[i];
+        bool covered = false;
+
+        for (size_t j = 0; j < i && !covered; j++)
+            covered = !resolved->hidden[j].held && path_contains(resolved->hidden[j].path, hidden->path);
+        if (!covered)
+            r = hold(hiding, hidden);
+    }
+    return r;
+}
