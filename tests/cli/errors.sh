@@ -10,7 +10,7 @@ call "$confine" run $backend -w "$dir/w" --write "$dir/out.d" -- touch "$dir/out
 result $? "with nothing wrong it runs and says nothing"
 
 # --- the kernel
-create_ruleset=444
+create_ruleset=444 unshare=272
 if cc -o "$dir/deny" "$here/deny.c" 2>"$dir/why"; then
     for row in "38 no-landlock" "95 landlock-not-enabled" "1 landlock-filtered"; do
         set -- $row
@@ -18,6 +18,8 @@ if cc -o "$dir/deny" "$here/deny.c" 2>"$dir/why"; then
         refused "Landlock answers errno $1" 125 "$2" "" $backend -w . -- "${ran[@]}"
         [ "$(field .error.code "$dir/report")" = SANDBOX_UNAVAILABLE ] && grep -q '(.*)$' "$dir/err"
         result $? "Landlock answers errno $1: SANDBOX_UNAVAILABLE with a remedy"
+        # With the namespaces refused as well; else the mounts of that backend hold the files alone.
+        wrapper=("$dir/deny" $create_ruleset "$1" "$dir/deny" $unshare 1)
         refused "Landlock answers errno $1, backend auto" 125 "$2" "" -w . -- "${ran[@]}"
         call "$dir/deny" $create_ruleset "$1" "$confine" exec $backend -w . -- "${ran[@]}"
         [ "$status" -eq 125 ] && [ "$(wc -l <"$dir/err")" -eq 1 ] && [ ! -e "$dir/ran" ]
