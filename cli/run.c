@@ -130,7 +130,7 @@ int command_run(char **argv, char **envp)
     static struct confinement confinement;
     static struct report report;
     struct output output = OUTPUT_NONE;
-    struct options options;
+    static struct options options;
     struct text text = {0};
     int result, named, status;
 
@@ -149,9 +149,5 @@ int command_run(char **argv, char **envp)
         result = named < 0 ? named : prepare(&confinement, &options, &output, envp, &report);
     status = result == 0 ? start(&confinement, &options, &report) : cli_status(&report.error);
     finish(&options, &output, &report);
-    strings_free(&report.warnings);
-    strings_free(&report.ephemeral);
-    confinement_free(&confinement);
-    options_free(&options);
-    return status;
+    return status; /* all that is held goes with the process, sooner than it could be given back */
 }
