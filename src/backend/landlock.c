@@ -1,7 +1,7 @@
 /*
  * landlock.c - the backend that needs nothing but Landlock: no namespace, no mount, no daemon, no privilege.
  *
- *   detach-run … landlock-run … [hide-run …] scope-run … drop-run … seccomp-run … attest-run … COMMAND
+ *   detach-run … scope-run … landlock-run … [hide-run …] drop-run … seccomp-run … attest-run … COMMAND
  *
  * Should:  raise a claim only together with the check that will show it, so
  *          that a surface without a check cannot be called enforced.

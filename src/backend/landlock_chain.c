@@ -1,7 +1,7 @@
 /*
  * landlock_chain.c - the words of the chain.
  *
- *   detach-run … landlock-run … [hide-run …] scope-run … drop-run … seccomp-run … attest-run … COMMAND
+ *   detach-run … scope-run … landlock-run … [hide-run …] drop-run … seccomp-run … attest-run … COMMAND
  *
  * Should:  leave a link out when there is nothing for it to hold.
  * Mustn't: ask a link for a right that this kernel lacks: links refuse what they cannot do.
@@ -110,6 +110,7 @@ static void chain_seccomp(struct builder *b)
 void build_chain(struct builder *b)
 {
     build_detach(b);
+    chain_scope(b); /* first, because each layer copies the rules of all that are in force: these have one */
     if (b->resolved->policy->readable_listed) {
         chain_hide(b); /* it lists what is above the hidden, which landlock-run's layer forbids here */
         chain_landlock(b);
@@ -117,7 +118,6 @@ void build_chain(struct builder *b)
         chain_landlock(b);
         chain_hide(b);
     }
-    chain_scope(b);
     build_word(b, "drop-run");
     build_word(b, "--");
     chain_seccomp(b);
