@@ -1,7 +1,8 @@
 /*
  * detach-run.c - leave behind what is inherited; the first link of every chain.
  *
- *     detach-run [--keep N]... [--session | --group] [--user UID:GID] [--file-size BYTES] -- COMMAND [ARG]...
+ *     detach-run [--keep N[,N]...]... [--session | --group] [--user UID:GID] [--file-size BYTES] -- COMMAND
+ * [ARG]...
  *
  * Should:  leave the next link with 0, 1, 2 and the kept descriptors and no
  *          other; with nothing ignored, blocked, pending on a timer or held in
@@ -57,22 +58,35 @@ static const char *read_number(const char *text, uint64_t limit, char end, uint6
     return *text == end ? text + 1 : NULL;
 }
 
-static void add_keep(const struct chain *chain, struct detach *detach, const char *text)
+static void add_keep(const struct chain *chain, struct detach *detach, int fd)
 {
-    int fd = chain_number(chain, "--keep", text);
     size_t at = detach->keep_count;
 
     if (fd <= STDERR_FILENO)
         chain_fatal(chain, "--keep", "usage: 0, 1 and 2 are always kept");
-    for (size_t i = 0; i < detach->keep_count; i++)
-        if (detach->keep[i] == fd)
-            return;
-    if (at == KEEP_MAX)
+    while (at > 0 && detach->keep[at - 1] > fd)
+        at--;
+    if (at > 0 && detach->keep[at - 1] == fd)
+        return;
+    if (detach->keep_count == KEEP_MAX)
         chain_fatal(chain, "--keep", "usage: at most 4096 descriptors");
-    for (; at > 0 && detach->keep[at - 1] > fd; at--)
-        detach->keep[at] = detach->keep[at - 1];
+    memmove(detach->keep + at + 1, detach->keep + at, (detach->keep_count - at) * sizeof(*detach->keep));
     detach->keep[at] = fd;
     detach->keep_count++;
+}
+
+/* Numbers, separated by commas: each word that crosses an exec is copied twice. */
+static void add_keeps(const struct chain *chain, struct detach *detach, const char *text)
+{
+    while (text) {
+        const char *comma = strchr(text, ',');
+        uint64_t fd;
+
+        if (!read_number(text, INT_MAX, comma ? ',' : '\0', &fd))
+            chain_fatal(chain, "--keep", "usage: not a number");
+        add_keep(chain, detach, (int)fd);
+        text = comma ? comma + 1 : NULL;
+    }
 }
 
 static void set_user(const struct chain *chain, struct detach *detach, const char *text)
@@ -95,7 +109,7 @@ static char **parse_options(const struct chain *chain, struct detach *detach)
         const char *value;
 
         if (chain_option(chain, &at, "--keep", &value)) {
-            add_keep(chain, detach, value);
+            add_keeps(chain, detach, value);
         } else if (chain_option(chain, &at, "--user", &value)) {
             set_user(chain, detach, value);
         } else if (chain_option(chain, &at, "--file-size", &value)) {

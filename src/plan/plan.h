@@ -33,7 +33,7 @@ struct claim {
 enum word_kind {
     WORD_TEXT = 0, /* text */
     WORD_PATH,     /* the object paths[path], as /proc/self/fd/N; its name when printed */
-    WORD_KEEP,     /* as many `--keep N` as the chain needs; nothing when printed */
+    WORD_KEEP,     /* `--keep N,N,…` of all that the chain needs; nothing when printed */
     WORD_CHANNEL,  /* number of the channel's descriptor; `CHANNEL` when printed */
     WORD_LIVENESS, /* number of the liveness pipe's descriptor */
     WORD_STDERR,   /* number of the descriptor that is the command's stderr */

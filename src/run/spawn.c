@@ -19,27 +19,26 @@
 
 #define FD_PATH "/proc/self/fd/"
 
+/* Ascending, each once. They come nearly in order: resolving opened one after the other. */
 static int keep_add(struct launch *launch, int fd)
 {
-    if (fd < 0)
+    size_t at = launch->keep_count;
+
+    while (at > 0 && launch->keep[at - 1] > fd)
+        at--;
+    if (fd < 0 || (at > 0 && launch->keep[at - 1] == fd))
         return 0;
     if (!array_more(&launch->keep, launch->keep_count, sizeof(*launch->keep)))
         return -ENOMEM;
-    launch->keep[launch->keep_count++] = fd;
+    memmove(launch->keep + at + 1, launch->keep + at, (launch->keep_count - at) * sizeof(*launch->keep));
+    launch->keep[at] = fd;
+    launch->keep_count++;
     return 0;
-}
-
-static int compare_ints(const void *a, const void *b)
-{
-    int x = *(const int *)a, y = *(const int *)b;
-
-    return (x > y) - (x < y);
 }
 
 static int collect_keep(struct launch *launch, const struct plan *plan, const struct resolved *resolved,
                         const struct chain_fds *fds)
 {
-    size_t unique = 0;
     int r = 0;
 
     for (size_t i = 0; i < plan->word_count && r == 0; i++)
@@ -57,15 +56,7 @@ static int collect_keep(struct launch *launch, const struct plan *plan, const st
         r = keep_add(launch, fds->stderr_fd);
     if (r == 0)
         r = keep_add(launch, fds->tmp);
-    if (r < 0)
-        return r;
-    if (launch->keep_count > 0) /* qsort of nothing at NULL is undefined */
-        qsort(launch->keep, launch->keep_count, sizeof(int), compare_ints);
-    for (size_t i = 0; i < launch->keep_count; i++)
-        if (unique == 0 || launch->keep[unique - 1] != launch->keep[i])
-            launch->keep[unique++] = launch->keep[i];
-    launch->keep_count = unique;
-    return 0;
+    return r;
 }
 
 /* FRONT and a descriptor's number. There are some forty in a chain, and the printf of musl takes its time. */
@@ -78,6 +69,22 @@ static int add_number(struct launch *launch, const char *front, int number)
     text_add_number(&text, number);
     r = text.failed ? -ENOMEM : strings_add(&launch->argv, text.data);
     text_free(&text);
+    return r;
+}
+
+static int add_keep_list(struct launch *launch)
+{
+    struct text list = {0};
+    int r = 0;
+
+    for (size_t i = 0; i < launch->keep_count; i++) {
+        if (i > 0)
+            text_add(&list, ",");
+        text_add_number(&list, launch->keep[i]);
+    }
+    if (launch->keep_count > 0)
+        r = list.failed ? -ENOMEM : strings_add(&launch->argv, "--keep") ?: strings_add(&launch->argv, list.data);
+    text_free(&list);
     return r;
 }
 
@@ -104,9 +111,7 @@ static int add_word(struct launch *launch, const struct word *word, const struct
     case WORD_SENTINEL:
         return add_number(launch, "", sentinel);
     case WORD_KEEP:
-        for (size_t i = 0; i < launch->keep_count && r == 0; i++)
-            r = strings_add(&launch->argv, "--keep") ?: add_number(launch, "", launch->keep[i]);
-        return r;
+        return add_keep_list(launch);
     case WORD_PASS:
         /* The command gets its caller's limit back, not the one that many grants needed. */
         if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > resolved->descriptor_limit)

@@ -16,6 +16,9 @@ fatal() {
 fatal 'no --' 'usage: missing `--` and a command' "$dr"
 fatal 'unknown option' '--keeps: usage: unknown option (and `--` must stand before the command)' "$dr" --keeps 3 -- true
 fatal '--keep of no number' '--keep: usage: not a number' "$dr" --keep 3x -- true
+fatal '--keep of an open list' '--keep: usage: not a number' "$dr" --keep 3, -- true
+fatal '--keep of an empty item' '--keep: usage: not a number' "$dr" --keep 3,,4 -- true
+fatal '--keep of a standard descriptor in a list' '--keep: usage: 0, 1 and 2 are always kept' "$dr" --keep 7,2 -- true
 fatal '--keep of a standard descriptor' '--keep: usage: 0, 1 and 2 are always kept' "$dr" --keep 2 -- true
 fatal '--keep of a closed descriptor' '--keep: this descriptor is not open' "$dr" --keep 77 -- true
 fatal '--session and --group' '--group: usage: --session makes a process group already' "$dr" --session --group -- true
@@ -37,6 +40,8 @@ timer 1'
 ignored
 blocked
 timer 0'
+    run as "$user" "$inherit" "$dr" --keep 9,7 --keep 40,9 -- "$inherit"
+    is "$user: only the kept are left, of lists" "$(printf '%s\n' "$out" | head -1)" 'open 0-2 7 9 40'
     run as "$user" "$inherit" "$dr" -- "$inherit"
     is "$user: none is kept" "$(printf '%s\n' "$out" | head -1)" 'open 0-2'
     mkdir -m 1777 -p "$test_dir/open"
