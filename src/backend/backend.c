@@ -173,7 +173,8 @@ bool backend_pass_over(const struct resolved *resolved, const struct backend *ba
 int backend_ask_namespaces(struct host *host, const struct resolved *resolved, bool supervised,
                            struct error *error)
 {
-    if (host->namespaces.answer == HOST_NOT_ASKED && !supervised)
+    /* A run finds out by starting, and one that names its backend has nothing else to choose. */
+    if (host->namespaces.answer == HOST_NOT_ASKED && !supervised && is_automatic(resolved))
         host_ask_namespaces(host, resolved->uid, resolved->gid);
     if (host->namespaces.answer != HOST_NO)
         return 0;

@@ -2,7 +2,7 @@
  * namespace.c - the backend with namespaces and a view of its own: what the kernel gives to any user who may
  * make a user namespace.
  *
- *   detach-run … namespace-run … [landlock-run …] scope-run … drop-run … seccomp-run … attest-run … COMMAND
+ *   detach-run … namespace-run … scope-run … [landlock-run …] drop-run … seccomp-run … attest-run … COMMAND
  *
  * Should:  hold files twice where it can: by read-only mounts and by Landlock, each shown by itself.
  * Mustn't: take a mount for a wall where it is none: a pathname socket or a FIFO on a read-only mount can

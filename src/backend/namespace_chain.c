@@ -1,7 +1,7 @@
 /*
  * namespace_chain.c - the words of the chain.
  *
- *   detach-run … namespace-run … [landlock-run …] [scope-run …] drop-run … seccomp-run … attest-run … COMMAND
+ *   detach-run … namespace-run … [scope-run …] [landlock-run …] drop-run … seccomp-run … attest-run … COMMAND
  *
  * Paths are handed over as descriptors opened before the chain started. namespace-run opens their names again
  * in the mount namespace that it makes, and compares; landlock-run takes the objects as they are. What exists
@@ -166,8 +166,8 @@ void build_namespace_chain(struct builder *b)
 {
     build_detach(b);
     chain_namespace(b);
+    chain_scope(b); /* first: each layer of Landlock copies the rules of all that are in force */
     chain_landlock(b);
-    chain_scope(b);
     build_word(b, "drop-run");
     build_word(b, "--");
     build_seccomp(b, "namespace", NULL, 0);
