@@ -12,6 +12,7 @@
 
 #include "kernel_calls.h"
 
+#include <errno.h>
 #include <fcntl.h>
 
 #define MOUNT_TREE_CLONE     0x1        /* OPEN_TREE_CLONE */
@@ -40,6 +41,32 @@ struct mount_attributes {
 };
 
 _Static_assert(sizeof(struct mount_attributes) == 32, "the kernel's layout");
+
+/* The front of the kernel's struct statx, as far as we look. */
+struct mount_statx {
+    uint32_t mask;
+    uint32_t unused[35];
+    uint64_t mount; /* STATX_MNT_ID */
+    uint64_t rest[13];
+};
+
+_Static_assert(sizeof(struct mount_statx) == 256, "the kernel's layout");
+
+#define MOUNT_STATX_MOUNT 0x1000U /* STATX_MNT_ID, Linux 5.8 */
+
+/* mount_number() - which mount PATH (or DIRECTORY itself where PATH is empty) is on. Return: 0 and NUMBER, or
+ * -errno. */
+static inline int mount_number(int directory, const char *path, uint64_t *number)
+{
+    struct mount_statx seen = {0};
+    int error = (int)kernel_call(SYS_statx, directory, KERNEL_PTR(path), MOUNT_EMPTY_PATH, MOUNT_STATX_MOUNT,
+                                 KERNEL_PTR(&seen), 0);
+
+    if (!error && !(seen.mask & MOUNT_STATX_MOUNT))
+        error = -EOPNOTSUPP;
+    *number = seen.mount;
+    return error;
+}
 
 /* mount_clone() - a detached copy of the mount that PATH (below DIRECTORY, or DIRECTORY itself where PATH is
  * empty) lies on. Return: its descriptor (close-on-exec, the caller's), or -errno. */

@@ -2,6 +2,7 @@
  * namespace-run.c - namespaces of one's own, and the view that only they can give.
  *
  *     namespace-run [--map own|all] [--net] [--tmp-size BYTES] [--liveness FD] [--channel FD] [--terminal]
+ *                   [--wait-all] [--nest]
  *                   [--rw PATH]... [--ro PATH]... [--socket PATH]... [--device PATH]...
  *                   [--hide PATH]... [--cover DIRECTORY --name NAME [--name NAME]...]...
  *                   [--protect PATH]... [--copy PATH]... [--overlay PLACE --upper DIRECTORY]...
@@ -94,6 +95,10 @@ static bool take_setting(struct namespace *ns, size_t *at)
         ns->channel = take_descriptor(chain, "--channel", value);
     } else if (chain_flag(chain, at, "--terminal")) {
         ns->terminal = true;
+    } else if (chain_flag(chain, at, "--nest")) {
+        ns->nest = true;
+    } else if (chain_flag(chain, at, "--wait-all")) {
+        ns->wait_all = true;
     } else {
         return false;
     }
@@ -108,8 +113,9 @@ static void take_rest(struct namespace *ns, struct namespace_item *item, size_t 
 
     if (item->kind == KIND_COVER) {
         item->names = chain->argv + *at;
-        while (chain->argv[*at] && chain_option(chain, at, "--name", &value))
-            item->name_count++;
+        for (; chain->argv[*at] && chain_option(chain, at, "--name", &value); item->name_count++)
+            if (!*value || strchr(value, '/') || strcmp(value, ".") == 0 || strcmp(value, "..") == 0)
+                chain_fatal(chain, "--name", "usage: one name in the directory");
         if (item->name_count == 0)
             chain_fatal(chain, "--cover", "usage: needs --name");
     } else if (item->kind == KIND_OVERLAY) {
@@ -145,6 +151,9 @@ static void parse_options(struct namespace *ns)
         take_rest(ns, namespace_add(ns, path_options[i].kind, value), &at);
     }
     ns->command = chain_command(chain, at);
+    if (ns->nest && (ns->map_all || geteuid() == 0))
+        chain_fatal(chain, "--nest",
+                    "usage: not for root, who could write the kernel's settings below /proc/sys");
     if (ns->channel >= 0 && ns->channel == ns->liveness)
         chain_fatal(chain, "--channel", "usage: another descriptor than --liveness");
 }

@@ -3,7 +3,7 @@
  *
  * One file per subject: namespace_items.c (what was asked for, and its names),
  * namespace_maps.c (the namespaces, id maps, loopback), namespace_view.c (what
- * there is to see), namespace_hide.c (masks, overlays, copies),
+ * there is to see), namespace_dev.c (/dev), namespace_hide.c (masks, overlays, copies),
  * namespace_protect.c (held places and their ancestors), namespace_init.c
  * (pid 1), namespace_outer.c (the command, and the process that waits for it).
  */
@@ -17,7 +17,9 @@
 #include <signal.h>
 #include <sys/types.h>
 
-#define NAMESPACE_PART 32 /* bytes of the name of a part of the pool, NUL included */
+#define NAMESPACE_READY   'r' /* what pid 1 says when it has given up all that it must not have */
+#define NAMESPACE_DEVICES 6   /* nodes that are always in /dev */
+#define NAMESPACE_PART    32  /* bytes of the name of a part of the pool, NUL included */
 
 /* What an item is. Of items with one name a later kind is laid over an earlier one, so that what restricts
  * wins. */
@@ -65,6 +67,8 @@ struct namespace
     bool map_all;
     bool net;
     bool terminal;
+    bool nest;         /* /proc is writable, so that a user namespace inside can have its id maps */
+    bool wait_all;     /* the namespace ends with its last process, not with the command */
     uint64_t tmp_size; /* bytes, 0: the kernel's default */
     int liveness;      /* -1: none */
     int channel;       /* -1: none */
@@ -101,7 +105,14 @@ void namespace_unshare(struct namespace *ns);
 /* --- namespace_view.c --- */
 void namespace_build_view(struct namespace *ns);
 int namespace_make_part(struct namespace *ns, bool still, mode_t mode, char name[NAMESPACE_PART]);
+int namespace_open_directory(const struct namespace *ns, int directory, const char *name);
+void namespace_make_directory(const struct namespace *ns, bool still, const char *name, mode_t mode);
+void namespace_attach_part(const struct namespace *ns, int half, const char *name, const char *place);
 void namespace_make_point(const struct namespace *ns, const struct namespace_item *item);
+
+/* --- namespace_dev.c --- */
+void namespace_clone_devices(const struct namespace *ns, int clones[NAMESPACE_DEVICES]);
+void namespace_build_dev(struct namespace *ns, const int clones[NAMESPACE_DEVICES]);
 
 /* --- namespace_hide.c --- */
 void namespace_hide(struct namespace *ns, struct namespace_item *item);
@@ -114,7 +125,7 @@ void namespace_protect(struct namespace *ns, struct namespace_item *item);
 void namespace_pin(struct namespace *ns);
 
 /* --- namespace_init.c --- */
-_Noreturn void namespace_init(const struct namespace *ns, int pipe);
+_Noreturn void namespace_init(const struct namespace *ns, int outer);
 bool namespace_keep(int first, int second);
 
 /* --- namespace_outer.c --- */

@@ -147,8 +147,6 @@ void namespace_cover(struct namespace *ns, struct namespace_item *item)
     for (size_t i = 0; i < item->name_count; i++) {
         const char *name = item->names[2 * i + 1];
 
-        if (!*name || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-            chain_fatal(ns->chain, "--name", "usage: one name in the directory");
         if (mknodat(part, name, S_IFCHR, makedev(0, 0)) != 0 && errno != EEXIST)
             namespace_cannot(ns, CANNOT_OVERLAY, item->name, errno);
     }

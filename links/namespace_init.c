@@ -34,6 +34,7 @@ static int load_filter(void)
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
         INIT_ALLOW(SYS_ppoll),
+        INIT_ALLOW(SYS_write),
         INIT_ALLOW(SYS_exit_group),
         INIT_ALLOW(SYS_restart_syscall),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
@@ -65,15 +66,16 @@ bool namespace_keep(int first, int second)
 
 /*
  * namespace_init() - the life of pid 1; a fork of the process outside.
- * @pipe: read end of a pipe whose write end that process alone has
+ * @outer: one end of a socket pair whose other end that process alone has
  *
  * All signals are blocked already. Any doubt ends it, and the namespace with it.
  */
-_Noreturn void namespace_init(const struct namespace *ns, int pipe)
+_Noreturn void namespace_init(const struct namespace *ns, int outer)
 {
     const struct capability_data nothing[2] = {{0}, {0}};
-    struct pollfd ends[2] = {{.fd = pipe}, {.fd = ns->liveness}}; /* POLLHUP needs not be asked for */
+    struct pollfd ends[2] = {{.fd = outer}, {.fd = ns->liveness}}; /* POLLHUP needs not be asked for */
     struct capability_data seen[2];
+    const char ready = NAMESPACE_READY;
 
     if (kernel_call(SYS_getpid, 0, 0, 0, 0, 0, 0) != 1)
         chain_fatal(ns->chain, "process namespace", "the kernel reported success but it is not there");
@@ -85,7 +87,8 @@ _Noreturn void namespace_init(const struct namespace *ns, int pipe)
         kernel_call(SYS_exit_group, LINK_FAILED, 0, 0, 0, 0, 0);
     wipe(ns->chain->words);
     wipe(ns->chain->envp);
-    if (!namespace_keep(pipe, ns->liveness) || load_filter() != 0)
+    if (!namespace_keep(outer, ns->liveness) || load_filter() != 0 ||
+        kernel_call(SYS_write, outer, KERNEL_PTR(&ready), 1, 0, 0, 0) != 1)
         kernel_call(SYS_exit_group, LINK_FAILED, 0, 0, 0, 0, 0);
     for (;;) {
         long ended = kernel_call(SYS_ppoll, KERNEL_PTR(ends), 2, 0, 0, 0, 0);

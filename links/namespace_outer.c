@@ -27,6 +27,7 @@
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #define COMMAND_STACK (256 * 1024)
 #define GUARD_PAGE    65536 /* a multiple of every page size there is */
@@ -38,7 +39,7 @@ static const int forwarded[] = {SIGTERM, SIGINT,  SIGHUP,   SIGQUIT, SIGUSR1,
  */
 static struct {
     struct namespace *ns;
-    int liveness; /* write end of the pipe to pid 1 */
+    int liveness; /* our end of the socket to pid 1 */
     bool proc;    /* /proc is this namespace's: its processes can be counted */
 } shared;
 
@@ -46,13 +47,15 @@ static struct {
 
 static void mount_proc(const struct namespace *ns)
 {
+    const unsigned long flags = (ns->nest ? 0 : MS_RDONLY) | MS_NOSUID | MS_NODEV | MS_NOEXEC;
     struct statfs seen = {0};
     char self[8] = "";
 
-    if (mount("proc", "/proc", "proc", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) != 0)
+    if (mount("proc", "/proc", "proc", flags, NULL) != 0)
         namespace_cannot(ns, CANNOT_PROC, errno == EPERM ? "proc-masked" : "/proc", errno);
-    if (statfs("/proc", &seen) != 0 || seen.f_type != MOUNT_TYPE_PROC || !(seen.f_flags & ST_RDONLY) ||
-        readlink("/proc/self", self, sizeof(self)) != 1 || self[0] != '2')
+    if (statfs("/proc", &seen) != 0 || seen.f_type != MOUNT_TYPE_PROC ||
+        !(seen.f_flags & ST_RDONLY) != ns->nest || readlink("/proc/self", self, sizeof(self)) != 1 ||
+        self[0] != '2')
         chain_fatal(ns->chain, "/proc", "the kernel reported success but it is another namespace's");
     shared.proc = true;
 }
@@ -62,6 +65,7 @@ static void enter_directory(const struct namespace *ns)
 {
     struct namespace_item here = {.name = ns->cwd, .length = strlen(ns->cwd)};
     struct stat seen = {0};
+    uint64_t where = 0, wanted = 1;
 
     for (size_t i = 0; i < ns->count; i++) /* the last one that holds it is the nearest */
         if (ns->items[i]->kind <= KIND_COVER && namespace_is_below(&here, ns->items[i]))
@@ -70,6 +74,26 @@ static void enter_directory(const struct namespace *ns)
         chain_fatal(ns->chain, ns->cwd, "this directory, the current one, is not there in the view");
     if ((seen.st_dev != ns->cwd_device || seen.st_ino != ns->cwd_inode) && !namespace_is_merged(&here))
         chain_fatal(ns->chain, ns->cwd, "this directory, the current one, is another one in the view");
+    /* The same directory, but on the mount that is covered, is what a chdir that did nothing leaves. */
+    if (mount_number(AT_FDCWD, ".", &where) != 0 || mount_number(AT_FDCWD, ns->cwd, &wanted) != 0 ||
+        where != wanted)
+        chain_fatal(ns->chain, ns->cwd, "the kernel reported success but did not go there in the view");
+}
+
+/* The command starts only when pid 1 is all that it should be: its end would end the command. */
+static void wait_for_init(const struct namespace *ns)
+{
+    char byte = 0;
+    ssize_t got;
+
+    do
+        got = read(shared.liveness, &byte, 1);
+    while (got < 0 && errno == EINTR);
+    if (got != 1 || byte != NAMESPACE_READY)
+        chain_fatal(ns->chain, "pid 1", "could not give up what it must not have");
+    close(shared.liveness);
+    if (fcntl(shared.liveness, F_GETFD) >= 0 || (ns->liveness >= 0 && fcntl(ns->liveness, F_GETFD) >= 0))
+        chain_fatal(ns->chain, "--liveness", "the kernel reported success but did not close the descriptor");
 }
 
 static int run_command(void *unused)
@@ -80,14 +104,11 @@ static int run_command(void *unused)
     (void)unused;
     if (kernel_call(SYS_getpid, 0, 0, 0, 0, 0, 0) != 2)
         chain_fatal(chain, "command", "the kernel reported success but it is not pid 2");
-    close(shared.liveness);
     if (ns->liveness >= 0) {
         close(ns->liveness);
         if (setsid() < 0)
             chain_fatal_errno(chain, "setsid", errno);
     }
-    if (fcntl(shared.liveness, F_GETFD) >= 0 || (ns->liveness >= 0 && fcntl(ns->liveness, F_GETFD) >= 0))
-        chain_fatal(chain, "--liveness", "the kernel reported success but did not close the descriptor");
     mount_proc(ns);
     enter_directory(ns);
     umask(ns->umask);
@@ -96,6 +117,7 @@ static int run_command(void *unused)
     domain_no_new_privs(chain);
     capability_drop_all(chain);
     chain_set_dumpable(chain, false);
+    wait_for_init(ns);
     sigprocmask(SIG_SETMASK, &ns->signals, NULL);
     return chain_hand_over(chain, ns->command);
 }
@@ -121,8 +143,8 @@ static pid_t start_init(const struct namespace *ns)
     int ends[2];
     long pid;
 
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        chain_fatal_errno(ns->chain, "pipe", errno);
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        chain_fatal_errno(ns->chain, "socket of pid 1", errno);
     pid = kernel_call(SYS_clone, SIGCHLD, 0, 0, 0, 0, 0);
     if (pid < 0)
         chain_fatal_errno(ns->chain, "pid 1", (int)-pid);
@@ -135,7 +157,7 @@ static pid_t start_init(const struct namespace *ns)
     return (pid_t)pid;
 }
 
-/* Ends all of the namespace, and sees it ended. */
+/* Ends all of the namespace, and sees it ended. The command has been reaped: pid 1 waits for that. */
 static void end_init(pid_t init)
 {
     kill(init, SIGKILL);
@@ -144,7 +166,7 @@ static void end_init(pid_t init)
             _exit(LINK_FAILED);
 }
 
-static void become_small(const struct namespace *ns, pid_t init)
+static void become_small(const struct namespace *ns, pid_t init, pid_t command)
 {
     const struct capability_data nothing[2] = {{0}, {0}};
     struct capability_data seen[2];
@@ -153,6 +175,9 @@ static void become_small(const struct namespace *ns, pid_t init)
         prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
         capability_set(nothing) != 0 || capability_get(seen) != 0 || seen[0].permitted || seen[1].permitted ||
         chdir("/") != 0) {
+        kill(init, SIGKILL);
+        while (waitpid(command, NULL, __WALL) < 0 && errno == EINTR)
+            ;
         end_init(init);
         _exit(LINK_FAILED);
     }
@@ -174,6 +199,18 @@ static uint32_t count_processes(void)
     if (proc)
         closedir(proc);
     return count;
+}
+
+/* Nothing tells this process of the end of others' children, so it looks again and again. */
+static void wait_for_all(void)
+{
+    struct timespec pause = {.tv_nsec = 1000000};
+
+    while (count_processes() > 0) {
+        nanosleep(&pause, NULL);
+        if (pause.tv_nsec < 32000000)
+            pause.tv_nsec *= 2;
+    }
 }
 
 /* Ends as the command did. */
@@ -247,8 +284,10 @@ _Noreturn void namespace_live(struct namespace *ns)
     shared.ns = ns;
     init = start_init(ns);
     command = start_command(ns);
-    become_small(ns, init);
+    become_small(ns, init, command);
     status = wait_for_command(ns, command, &taken);
+    if (ns->wait_all)
+        wait_for_all();
     if (ns->liveness >= 0)
         left = count_processes();
     end_init(init);

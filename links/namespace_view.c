@@ -18,33 +18,15 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
-#include <sys/sysmacros.h>
 
 #define INODE_BYTES  2048 /* one inode of the tmpfs per so many bytes of its size */
 #define INODES_SPARE 4096
 
-static const struct {
-    const char *name;
-    unsigned major;
-    unsigned minor;
-} base_devices[] = {
-    {"/dev/null", 1, 3},   {"/dev/zero", 1, 5},    {"/dev/full", 1, 7},
-    {"/dev/random", 1, 8}, {"/dev/urandom", 1, 9}, {"/dev/tty", 5, 0},
-};
-
-#define BASE_DEVICES (sizeof(base_devices) / sizeof(base_devices[0]))
-
-static const struct {
-    const char *target;
-    const char *name;
-} dev_links[] = {
-    {"/proc/self/fd", "fd"},       {"/proc/self/fd/0", "stdin"}, {"/proc/self/fd/1", "stdout"},
-    {"/proc/self/fd/2", "stderr"}, {"pts/ptmx", "ptmx"},
-};
-
 /* --- small steps ---------------------------------------------------------------------------------------- */
 
-static int open_directory(const struct namespace *ns, int directory, const char *name)
+/* namespace_open_directory() - the directory NAME below DIRECTORY, no link. Return: a descriptor of the
+ * caller's; ends the link on failure. */
+int namespace_open_directory(const struct namespace *ns, int directory, const char *name)
 {
     int fd = openat(directory, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -53,16 +35,19 @@ static int open_directory(const struct namespace *ns, int directory, const char 
     return fd;
 }
 
-static void make_directory(const struct namespace *ns, bool still, const char *name, mode_t mode)
+/* namespace_make_directory() - a directory of the pool, in the half that is seen read-only where STILL. */
+void namespace_make_directory(const struct namespace *ns, bool still, const char *name, mode_t mode)
 {
     if (mkdirat(still ? ns->draft : ns->pool, name, mode) != 0)
         chain_fatal_errno(ns->chain, name, errno);
 }
 
-/* The directory NAME of the pool on PLACE, seen as the pool or its read-only half shows it. */
-static void attach_part(const struct namespace *ns, int half, const char *name, const char *place)
+/* namespace_attach_part() - the directory NAME of the pool on PLACE, as HALF (the pool, or its read-only
+ * half) shows it. */
+void namespace_attach_part(const struct namespace *ns, int half, const char *name, const char *place)
 {
-    int mount = mount_clone(half, name, 0), at = mount < 0 ? -1 : open_directory(ns, AT_FDCWD, place), error;
+    int mount = mount_clone(half, name, 0),
+        at = mount < 0 ? -1 : namespace_open_directory(ns, AT_FDCWD, place), error;
 
     if (mount < 0)
         namespace_cannot(ns, CANNOT_MOUNT, place, -mount);
@@ -92,8 +77,8 @@ static void change_root(const struct namespace *ns, uint64_t set, uint64_t propa
 int namespace_make_part(struct namespace *ns, bool still, mode_t mode, char name[NAMESPACE_PART])
 {
     snprintf(name, NAMESPACE_PART, "part%u", ns->parts++);
-    make_directory(ns, still, name, mode);
-    return open_directory(ns, still ? ns->draft : ns->pool, name);
+    namespace_make_directory(ns, still, name, mode);
+    return namespace_open_directory(ns, still ? ns->draft : ns->pool, name);
 }
 
 /* namespace_make_point() - the mount point of an item that lies in a place, which holds nothing of itself. */
@@ -124,6 +109,7 @@ static void attach_item(const struct namespace *ns, struct namespace_item *item)
 {
     struct open_how how = {.flags = O_PATH | O_CLOEXEC,
                            .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+    uint64_t attached = 0, seen = 1;
     int at, error;
 
     if (item->above && item->above->part >= 0) {
@@ -138,6 +124,9 @@ static void attach_item(const struct namespace *ns, struct namespace_item *item)
     error = mount_attach(item->clone, at);
     if (error)
         namespace_cannot(ns, CANNOT_MOUNT, item->name, -error);
+    if (mount_number(item->clone, "", &attached) != 0 || mount_number(AT_FDCWD, item->name, &seen) != 0 ||
+        attached != seen)
+        chain_fatal(ns->chain, item->name, "the kernel reported success but it is not what is seen");
     close(at);
     close(item->clone);
     item->clone = -1;
@@ -179,20 +168,6 @@ static void clone_items(const struct namespace *ns, const bool kinds[KIND_COUNT]
     }
 }
 
-static void clone_base_devices(const struct namespace *ns, int clones[BASE_DEVICES])
-{
-    for (size_t i = 0; i < BASE_DEVICES; i++) {
-        struct stat seen = {0};
-
-        clones[i] = mount_clone(AT_FDCWD, base_devices[i].name, 0);
-        if (clones[i] < 0)
-            namespace_cannot(ns, CANNOT_MOUNT, base_devices[i].name, -clones[i]);
-        if (fstat(clones[i], &seen) != 0 || !S_ISCHR(seen.st_mode) ||
-            seen.st_rdev != makedev(base_devices[i].major, base_devices[i].minor))
-            chain_fatal(ns->chain, base_devices[i].name, "is not the device that it should be");
-    }
-}
-
 /* --- the pool and its parts ----------------------------------------------------------------------------- */
 
 static void make_pool(struct namespace *ns)
@@ -209,14 +184,14 @@ static void make_pool(struct namespace *ns)
                  (unsigned long long)(ns->tmp_size / INODE_BYTES + INODES_SPARE));
     if (mount("tmpfs", "/dev", "tmpfs", MS_NOSUID | MS_NODEV, options) != 0)
         namespace_cannot(ns, CANNOT_MOUNT, "tmpfs", errno);
-    ns->pool = open_directory(ns, AT_FDCWD, "/dev");
+    ns->pool = namespace_open_directory(ns, AT_FDCWD, "/dev");
     if (fstatfs(ns->pool, &seen) != 0 || fstat(ns->pool, &root) != 0)
         chain_fatal_errno(ns->chain, "tmpfs", errno);
     if (seen.f_type != MOUNT_TYPE_TMPFS || !(seen.f_flags & ST_NODEV) || (seen.f_flags & ST_RDONLY))
         chain_fatal(ns->chain, "tmpfs", "the kernel reported success but mounted none");
     ns->pool_device = root.st_dev;
-    make_directory(ns, false, "still", 0755);
-    ns->draft = open_directory(ns, ns->pool, "still");
+    namespace_make_directory(ns, false, "still", 0755);
+    ns->draft = namespace_open_directory(ns, ns->pool, "still");
     clone = mount_clone(ns->pool, "still", 0);
     if (clone < 0)
         namespace_cannot(ns, CANNOT_MOUNT, "tmpfs", -clone);
@@ -226,61 +201,8 @@ static void make_pool(struct namespace *ns)
     if (error)
         namespace_cannot(ns, CANNOT_MOUNT, "tmpfs", -error);
     ns->still = clone;
-}
-
-static void attach_device(const struct namespace *ns, int clone, const char *name)
-{
-    int at = open(name, O_PATH | O_NOFOLLOW | O_CLOEXEC), error;
-
-    if (at < 0)
-        chain_fatal_errno(ns->chain, name, errno);
-    error = mount_attach(clone, at);
-    if (error)
-        namespace_cannot(ns, CANNOT_MOUNT, name, -error);
-    close(at);
-    close(clone);
-}
-
-/* /dev: nodes of the host's, each a mount of its own; read-only, so that nobody's mode or times change. */
-static void build_dev(struct namespace *ns, const int clones[BASE_DEVICES])
-{
-    const struct mount_attributes quiet = {.set = MOUNT_READ_ONLY | MOUNT_NO_SETUID | MOUNT_NO_EXECUTE};
-    int dev, error;
-    struct namespace_item place = {.name = "/dev", .length = 4, .kind = KIND_PLACE};
-
-    make_directory(ns, true, "dev", 0755);
-    place.part = dev = open_directory(ns, ns->draft, "dev");
-    for (size_t i = 0; i < BASE_DEVICES; i++)
-        if (mknodat(dev, base_devices[i].name + 5, S_IFREG | 0444, 0) != 0)
-            chain_fatal_errno(ns->chain, base_devices[i].name, errno);
-    for (size_t i = 0; i < sizeof(dev_links) / sizeof(dev_links[0]); i++)
-        if (symlinkat(dev_links[i].target, dev, dev_links[i].name) != 0)
-            chain_fatal_errno(ns->chain, dev_links[i].name, errno);
-    if (mkdirat(dev, "pts", 0755) != 0 || mkdirat(dev, "shm", 0755) != 0)
-        chain_fatal_errno(ns->chain, "/dev", errno);
-    attach_part(ns, ns->still, "dev", "/dev");
-    for (size_t i = 0; i < BASE_DEVICES; i++)
-        attach_device(ns, clones[i], base_devices[i].name);
-    for (size_t i = 0; i < ns->count; i++) {
-        struct namespace_item *item = ns->items[i];
-
-        if (item->kind != KIND_DEVICE)
-            continue;
-        if (strncmp(item->name, "/dev/", 5) != 0 || S_ISDIR(item->mode))
-            chain_fatal(ns->chain, item->name, "usage: not a device below /dev");
-        item->above = &place;
-        namespace_make_point(ns, item);
-        attach_device(ns, item->clone, item->name);
-        item->above = NULL;
-        item->shown = true;
-    }
-    error = mount_change(AT_FDCWD, "/dev", MOUNT_TREE_RECURSIVE, &quiet);
-    if (error)
-        namespace_cannot(ns, CANNOT_MOUNT, "/dev", -error);
-    close(dev);
-    if (mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620") !=
-        0)
-        namespace_cannot(ns, CANNOT_MOUNT, "/dev/pts", errno);
+    if (fstatfs(clone, &seen) != 0 || !(seen.f_flags & ST_RDONLY))
+        chain_fatal(ns->chain, "tmpfs", "the kernel reported success but half of it is not read-only");
 }
 
 /* --- the pass over all items ---------------------------------------------------------------------------- */
@@ -288,12 +210,13 @@ static void build_dev(struct namespace *ns, const int clones[BASE_DEVICES])
 static void attach_place(struct namespace *ns, struct namespace_item *place)
 {
     bool still = strcmp(place->word, "tmp") != 0 && strcmp(place->word, "shm") != 0;
-    struct stat seen = {0};
+    struct stat made = {0}, seen = {0};
 
-    make_directory(ns, still, place->word, still ? 0755 : 01777);
-    place->part = open_directory(ns, still ? ns->draft : ns->pool, place->word);
-    attach_part(ns, still ? ns->still : ns->pool, place->word, place->name);
-    if (stat(place->name, &seen) != 0 || seen.st_dev != ns->pool_device)
+    namespace_make_directory(ns, still, place->word, still ? 0755 : 01777);
+    place->part = namespace_open_directory(ns, still ? ns->draft : ns->pool, place->word);
+    namespace_attach_part(ns, still ? ns->still : ns->pool, place->word, place->name);
+    if (fstat(place->part, &made) != 0 || stat(place->name, &seen) != 0 || seen.st_dev != ns->pool_device ||
+        seen.st_ino != made.st_ino)
         chain_fatal(ns->chain, place->name, "the kernel reported success but it is not private");
     place->shown = true;
 }
@@ -315,12 +238,14 @@ static void show_item(struct namespace *ns, struct namespace_item *item)
 static void check_view(const struct namespace *ns)
 {
     const unsigned long wanted = ST_RDONLY | ST_NOSUID | ST_NODEV;
-    struct statfs root = {0}, pts = {0};
+    struct statfs root = {0}, pts = {0}, null = {0};
 
-    if (statfs("/", &root) != 0 || statfs("/dev/pts", &pts) != 0)
+    if (statfs("/", &root) != 0 || statfs("/dev/pts", &pts) != 0 || statfs("/dev/null", &null) != 0)
         chain_fatal_errno(ns->chain, "view", errno);
     if (((unsigned long)root.f_flags & wanted) != wanted)
         chain_fatal(ns->chain, "root", "the kernel reported success but it is not read-only");
+    if (!(null.f_flags & ST_RDONLY) || !(null.f_flags & ST_NOSUID))
+        chain_fatal(ns->chain, "/dev", "the kernel reported success but it is not read-only");
     if (pts.f_type != MOUNT_TYPE_DEVPTS)
         chain_fatal(ns->chain, "/dev/pts", "the kernel reported success but mounted none");
     if (rename("/proc", "/proc") == 0 || errno != EROFS)
@@ -337,17 +262,17 @@ void namespace_build_view(struct namespace *ns)
     static const bool devices[KIND_COUNT] = {[KIND_DEVICE] = true};
     static const bool writable[KIND_COUNT] = {[KIND_RW] = true, [KIND_UPPER] = true};
     static const bool readable[KIND_COUNT] = {[KIND_RO] = true, [KIND_SOCKET] = true};
-    int clones[BASE_DEVICES];
+    int clones[NAMESPACE_DEVICES];
 
     ns->umask = umask(0);
-    clone_base_devices(ns, clones);
+    namespace_clone_devices(ns, clones);
     clone_items(ns, devices);
     change_root(ns, MOUNT_NO_SETUID | MOUNT_NO_DEVICES, MOUNT_PRIVATE);
     clone_items(ns, writable);
     change_root(ns, MOUNT_READ_ONLY, 0);
     clone_items(ns, readable);
     make_pool(ns);
-    build_dev(ns, clones);
+    namespace_build_dev(ns, clones);
     for (size_t i = 0; i < ns->count; i++)
         show_item(ns, ns->items[i]);
     namespace_pin(ns);
