@@ -4,6 +4,7 @@
 here=$(cd "$(dirname "$0")" && pwd)
 build lie "$here/lie.c"
 build act "$here/act.c"
+cd / || exit 99 # a directory below /tmp is not there in the view
 disk=$(mktemp -d /var/tmp/confine-test.XXXXXX) || exit 99
 chmod 755 "$disk"
 trap 'rm -rf "$test_dir" "$disk"; kill "$test_warden" 2>/dev/null' EXIT

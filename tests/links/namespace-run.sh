@@ -4,6 +4,7 @@
 here=$(cd "$(dirname "$0")" && pwd)
 BUILD_FLAGS='-static -pthread' build ns "$here/namespace.c"
 build act "$here/act.c"
+cd / || exit 99 # a directory below /tmp is not there in the view
 ns=$test_dir/bin/ns
 act=$test_dir/bin/act
 nr=$links/namespace-run
@@ -50,7 +51,7 @@ cp "$links"/* "$disk/links/" # to be there in the view as well
 cp "$ns" "$act" "$disk/"
 ns=$disk/ns
 act=$disk/act
-cd / || exit 99
+
 
 for user in $users; do
     ws=$disk/ws-$user
