@@ -192,7 +192,6 @@ static const struct set_item runs_later[] = {
     {"./.git", "where it is a file: names the repository", false},
     {"./.git/hooks", HOOK, false},
     {"./.git/info/attributes", "names filters that git runs", false},
-    {"./.gitmodules", "names where git fetches from, and how", false},
     {"./.githooks", HOOK, false},
     {"./.husky", HOOK, false},
     {"./.confine.json", "policy of the next run", false},

@@ -100,8 +100,13 @@ static int collect_set(struct resolving *resolving, const struct set *set, struc
     return r;
 }
 
-/* The existing objects that one list names. What merely is the default is looked up only for who explains the
- * policy: no backend here can hold it. */
+/* Is it worth looking for what merely is the default? Without mounts nothing of it can be held. */
+static bool may_hold_default(const struct policy *policy)
+{
+    return policy->explain || !policy->backend || strcmp(policy->backend, "landlock") != 0;
+}
+
+/* The existing objects that one list names. */
 static int collect(struct resolving *resolving, enum list list, struct found *found)
 {
     const struct entries *entries = &resolving->policy->list[list];
@@ -113,7 +118,8 @@ static int collect(struct resolving *resolving, enum list list, struct found *fo
         const struct set *set = entry->value[0] == '@' ? set_by_name(entry->value) : NULL;
         _cleanup_opened_ struct opened opened = {.fd = -1};
 
-        if (!entry_in_force(entries, i) || (!resolving->policy->explain && !origin_named(entry->origin)))
+        if (!entry_in_force(entries, i) ||
+            (!may_hold_default(resolving->policy) && !origin_named(entry->origin)))
             continue;
         if (set) {
             r = collect_set(resolving, set, source_of(list, i, NULL), found);

@@ -88,6 +88,30 @@ result $? "policy --json"
 call "$confine" policy -w . "$dir/w/new" /etc/passwd
 [ "$status" -eq 0 ] && grep -qF "$dir/w/new" "$dir/out" && grep -qF /etc/passwd "$dir/out"
 result $? "policy of paths"
+mkdir -p .git/hooks "$HOME/.aws" "$HOME/.config/gh" shown
+echo x >"$HOME/.aws/credentials"
+echo x >shown/key
+call "$confine" policy $backend -w . --hide shown/key --unprotect .git/hooks "$HOME/.aws/credentials" shown/key .git/hooks new/er/still
+grep -qF "hidden as $HOME/.aws/credentials, @credentials (~/.aws/credentials: token of a cloud), from built-in" "$dir/out" &&
+    grep -qF "NOT hidden (inside-writable) although asked for as $dir/w/shown/key, from --hide" "$dir/out" &&
+    grep -qF "unprotected as $dir/w/.git/hooks, from --unprotect" "$dir/out" &&
+    grep -qF "$dir/w/new/er/still: read, write: grant of $dir/w, the workspace, from --workspace" "$dir/out"
+result $? "policy of paths names the set, the item and the origin"
+call "$confine" policy $backend -w . .git/hooks
+grep -qF "as $dir/w/.git/hooks, @runs-later (./.git/hooks: " "$dir/out"
+result $? "policy of a protected path names the set"
+echo '{"policy": 1, "extends": ["base"], "write": [{"path": "w", "why": "the reason"}], "mode": "workspace-write"}' >"$dir/named.json"
+call "$confine" policy --policy "$dir/named.json" "$dir/w/x"
+[ "$status" -eq 125 ] && has_line "base"
+result $? "extends: a base that is not there is one line"
+echo '{"policy": 1, "write": [{"path": "w", "why": "the reason"}], "mode": "workspace-write"}' >"$dir/named.json"
+call "$confine" policy --policy "$dir/named.json" "$dir/w/x"
+grep -qF "$dir/w/x: read, write: grant of $dir/w, from $dir/named.json:1:" "$dir/out" && grep -qF '("the reason")' "$dir/out"
+result $? "policy of a path names the file, the place and the reason"
+call "$confine" policy $backend -w . --hide "$HOME/.aws"
+grep -q "^hidden     $HOME/.aws  (from --hide)" "$dir/out" && grep -q "^writable   $dir/w  (the workspace, from --workspace)" "$dir/out"
+result $? "policy says what the paths became"
+rm -rf .git shown "$HOME/.aws" "$HOME/.config"
 call "$confine" policy -w . --json "$dir/w/new" /etc/passwd
 [ "$status" -eq 0 ] && json "$dir/out" 'len(d) == 2'
 result $? "policy of paths, --json"

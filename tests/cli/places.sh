@@ -30,6 +30,10 @@ call "$confine" run $backend -w deep/.. -- touch "$dir/beside"
 [ "$status" -ne 0 ] && [ ! -e "$dir/beside" ]
 result $? "a link and ..: not the directory of the link"
 
+ln -s ../../other "$dir/real/sub/planted"
+refused "a link that an earlier command may have made" 125 link-in-grant "may have made" $backend -w real/sub/planted -- "${ran[@]}"
+rm real/sub/planted
+
 # --- nothing to work in
 refused "it does not exist" 125 path-missing "it does not exist" $backend -w nowhere -- "${ran[@]}"
 refused "it does not exist, and .." 125 path-missing "it does not exist" $backend -w nowhere/.. -- "${ran[@]}"

@@ -8,6 +8,11 @@ here=$(cd "$(dirname "$0")" && pwd)
 : "${CONFINE_STAGE:?directory with bin/confine}"
 confine=$CONFINE_STAGE/bin/confine
 schema=$here/../../docs/report.schema.json
+# Where a view is private, /tmp is not the one of outside.
+case ${CONFINE_BACKEND:-landlock}:${TMPDIR:-/tmp} in
+landlock:*) ;;
+*:/tmp* | *:/run* | *:/dev/shm*) export TMPDIR=/var/tmp ;;
+esac
 dir=$(mktemp -d "${TMPDIR:-/tmp}/confine-cli.XXXXXX") || exit 1
 dir=$(cd "$dir" && pwd -P)
 trap 'chmod -R u+rwx "$dir" 2>/dev/null; rm -rf "$dir"' EXIT

@@ -3,7 +3,7 @@
 #   $w           the workspace, owned by the command's user; every command starts there
 #   $home        its HOME, where nothing may appear but the documented cache directory
 #   $workspace   instead of $w as the workspace, for what follows; $from: where commands start
-#   $backend     what enforces: $CONFINE_BACKEND, else landlock
+#   $backend     what enforces: the first argument, $CONFINE_BACKEND, else landlock
 #   $options     array: more options of `confine run`, for what follows
 #   $inside      array: more NAME=VALUE of the caller's environment
 #   need TOOL    ends the file with one skip if TOOL is not there for the command's user
@@ -18,6 +18,9 @@
 #
 # Should:  look at the result from outside, not at what the tool says.
 # Mustn't: use the network, the machine's caches, or a HOME that is somebody's.
+backend=${1:-${CONFINE_BACKEND:-landlock}}
+# Where a view is private, /tmp is not the one of outside.
+case $backend:${TMPDIR:-/tmp} in landlock:*) ;; *:/tmp* | *:/run* | *:/dev/shm*) export TMPDIR=/var/tmp ;; esac
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -28,7 +31,6 @@ export report=
 path=${CONFINE_TEST_PATH:+$CONFINE_TEST_PATH:}/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 mkdir "$w" "$home" "$tmp" "$reports"
 chmod 1777 "$tmp"
-backend=${CONFINE_BACKEND:-landlock}
 options=() inside=() workspace=
 if [ "$(id -u)" = 0 ]; then
     chown 65534:65534 "$w" "$home"
@@ -48,6 +50,10 @@ outside() {
 # An account without a passwd entry, or one whose home is closed, has no business with the tool.
 need() {
     local tool
+    if [ "$backend" != landlock ] && ! "$confine" run -q --backend "$backend" -w "$w" -- true 2>"$test_dir/.need"; then
+        skip "$(basename "$0" .sh)" "$(head -n 1 "$test_dir/.need")"
+        finish
+    fi
     for tool in "$@"; do
         outside sh -c 'command -v "$1"' sh "$tool" >"$test_dir/.need" 2>&1 && continue
         skip "$(basename "$0" .sh)" "$tool is not installed for this user"

@@ -104,6 +104,20 @@ plain sh -ec 'cd "$PART" && git init -q . && echo p >p && git add p && git commi
 repository "$test_dir/layouts"
 linked "$test_dir/layouts"
 
+# What would run later outside is held where mounts can, also where the repository stands elsewhere.
+if [ "$backend" = namespace ]; then
+    from=$test_dir/layouts/linked/in/tree workspace=$from options=()
+    refuses "linked worktree: hooks of the repository are held" 'Read-only file system' 'echo x >../app/.git/hooks/pre-commit'
+    refuses "linked worktree: the name of the repository is held" 'Read-only file system' 'echo "gitdir: /" >.git'
+    refuses "linked worktree: the directory of the hooks stays where it is" 'Device or resource busy' 'mv ../app/.git/hooks ../app/.git/hooks2'
+    from=$test_dir/layouts/repository/in/app workspace=$from
+    refuses "repository: the git directory stays where it is" 'Device or resource busy' 'mv .git .git2'
+    refuses "repository: hooks are held" 'Read-only file system' 'echo x >.git/hooks/pre-commit'
+    options=(--unprotect .git/hooks)
+    does "repository: unless they are unprotected" 'echo x >.git/hooks/made && rm .git/hooks/made'
+    options=()
+fi
+
 layout=submodule top=super/sub base=$test_dir/layouts/submodule
 make_layout "$seed seed lib; git init -q super; cd super; git submodule --quiet add ../lib sub 2>/dev/null; git commit -qm sub; cp -R ../far.git ."
 commands
