@@ -43,11 +43,11 @@ const struct cache cache_table[] = {
 /* clang-format on */
 const size_t cache_table_count = ARRAY_SIZE(cache_table);
 
-/* What `host` grants, below the home; only what is there. */
+/* What `host` grants, below the home; only what is there. Not what holds settings beside the cache. */
 static const char *const host_caches[] = {
-    ".cache/go-build", "go/pkg/mod",      ".npm",           ".cache/yarn",     ".cache/pip",
-    ".cache/uv",       ".cache/ccache",   ".ccache",        ".cargo/registry", ".cargo/git",
-    ".gradle/caches",  ".gradle/wrapper", ".m2/repository",
+    ".cache/go-build", "go/pkg/mod", ".npm",           ".local/share/pnpm/store", ".cache/yarn",
+    ".yarn/berry",     ".cache/pip", ".cache/uv",      ".cache/ccache",           ".ccache",
+    ".cargo/registry", ".cargo/git", ".gradle/caches", ".gradle/wrapper",         ".m2/repository",
 };
 
 int open_cache_home(const struct resolving *resolving, struct opened *home)
@@ -159,7 +159,7 @@ static int open_private(struct resolving *resolving, const struct opened *home, 
     return 0;
 }
 
-int cache_is_set(const struct resolving *resolving, const char *home, const char *name, const char *usual)
+bool cache_is_set(const struct resolving *resolving, const char *home, const char *name, const char *usual)
 {
     const char *value = name ? env_value(resolving->resolved->env.items, name) : NULL;
     size_t length = home ? strlen(home) : 0;
@@ -167,9 +167,20 @@ int cache_is_set(const struct resolving *resolving, const char *home, const char
     if (!value && name)
         value = env_value(resolving->env, name);
     if (!value)
-        return 0;
+        return false;
     return !(usual && home && strncmp(value, home, length) == 0 && value[length] == '/' &&
              strcmp(value + length + 1, usual) == 0);
+}
+
+bool cache_is_own(const struct resolving *resolving, const char *home, const struct cache *cache)
+{
+    const char *usual = cache->usual;
+
+    for (size_t i = 0; !usual && i < ARRAY_SIZE(cache->places) && cache->places[i]; i++)
+        if (!cache_is_set(resolving, home, cache->variable, cache->places[i]))
+            usual = cache->places[i];
+    return cache_is_set(resolving, home, cache->variable, usual) ||
+           cache_is_set(resolving, home, cache->again, usual);
 }
 
 /* The user's own, for the tools that can read from one cache and write to another. */
@@ -263,8 +274,7 @@ static int add_variables(struct resolving *resolving, const struct cache *cache,
 
     if (strcmp(cache->directory, "maven") == 0)
         return add_maven(resolving, target);
-    if (cache->when == CACHE_NEVER || cache_is_set(resolving, target->home, cache->variable, cache->usual) ||
-        cache_is_set(resolving, target->home, cache->again, cache->usual))
+    if (cache->when == CACHE_NEVER || cache_is_own(resolving, target->home, cache))
         return 0;
     if (cache->when == CACHE_MISSING && !has_network(resolving) && !was_filled(cache, target) &&
         (cache_is_set(resolving, target->home, cache->moved, cache->moved_usual) ||

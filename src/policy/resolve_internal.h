@@ -209,7 +209,7 @@ enum cache_when {
 /* A cache of a tool. Places and usual values are below the home. */
 struct cache {
     const char *variable, *again; /* `again`: another spelling that the caller may have set */
-    const char *usual;            /* the variable's value that says the same as none; NULL: there is none */
+    const char *usual;            /* the variable's value that says the same as none; NULL: each of places */
     const char *directory;        /* below the private directory */
     const char *places[2];        /* what an overlay is laid on: the first that exists */
     const char *moved;       /* a variable of the caller's that moves the place, unless it has the value */
@@ -226,8 +226,12 @@ int resolve_caches(struct resolving *resolving);
 void caches_free(struct resolved *resolved);
 
 /* cache_is_set() - does the caller have the variable, with another value than @usual below @home? NULL as a
- * name is never set. Return: 1 yes, 0 no, -ENOMEM. */
-int cache_is_set(const struct resolving *resolving, const char *home, const char *name, const char *usual);
+ * name is never set. */
+bool cache_is_set(const struct resolving *resolving, const char *home, const char *name, const char *usual);
+
+/* cache_is_own() - does the caller say by a variable where this cache is, and not where it would be anyway?
+ */
+bool cache_is_own(const struct resolving *resolving, const char *home, const struct cache *cache);
 
 /* open_cache_home() - the home whose caches are meant: $HOME if it belongs to the command's user, else that
  * of its account. Return: 0, -ENOENT, -ENOMEM. */

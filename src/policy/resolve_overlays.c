@@ -131,20 +131,14 @@ struct overlay {
     size_t index;
 };
 
-static bool is_moved(const struct resolving *resolving, const char *home, const struct cache *cache)
-{
-    return cache_is_set(resolving, home, cache->variable, cache->usual) ||
-           cache_is_set(resolving, home, cache->again, cache->usual) ||
-           cache_is_set(resolving, home, cache->moved, cache->moved_usual);
-}
-
 /* Return: 0 with the place open, -ENOENT, -ENOMEM. */
 static int find_place(struct resolving *resolving, const struct opened *home, const struct cache *cache,
                       struct opened *place)
 {
     int r = -ENOENT;
 
-    if (!cache->places[0] || is_moved(resolving, home->path, cache))
+    if (!cache->places[0] || cache_is_own(resolving, home->path, cache) ||
+        cache_is_set(resolving, home->path, cache->moved, cache->moved_usual))
         return -ENOENT;
     for (size_t i = 0; i < ARRAY_SIZE(cache->places) && cache->places[i] && r == -ENOENT; i++) {
         opened_free(place);

@@ -288,6 +288,9 @@ static const struct usual {
     {"PNPM_HOME", ".local/share/pnpm-mine", true},
     {"GOCACHE", ".cache/go-build", false},
     {"NPM_CONFIG_CACHE", "mine", true},
+    {"CCACHE_DIR", ".ccache", false},
+    {"CCACHE_DIR", ".cache/ccache", false},
+    {"CCACHE_DIR", "ccache", true},
 };
 
 TEST(a_variable_that_says_the_usual_is_none)
