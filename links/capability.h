@@ -62,7 +62,8 @@ static inline int capability_drop_bounding(const struct chain *chain)
     int left = 0;
 
     for (int capability = 0;; capability++) {
-        int held = prctl(PR_CAPBSET_READ, capability, 0, 0, 0), dropped;
+        int dropped = prctl(PR_CAPBSET_DROP, capability, 0, 0, 0), why = errno;
+        int held = prctl(PR_CAPBSET_READ, capability, 0, 0, 0);
 
         if (held < 0 && errno == EINVAL && capability > 0 && is_past_last_capability(capability))
             return left;
@@ -70,10 +71,8 @@ static inline int capability_drop_bounding(const struct chain *chain)
             chain_fatal_errno(chain, "bounding set", errno);
         if (capability == CAPABILITIES_MAX)
             chain_fatal(chain, "bounding set", "the kernel reports more capabilities than there can be");
-        dropped = prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
-        if (dropped != 0 && errno != EPERM)
-            chain_fatal_errno(chain, "bounding set", errno);
-        held = prctl(PR_CAPBSET_READ, capability, 0, 0, 0);
+        if (dropped != 0 && why != EPERM)
+            chain_fatal_errno(chain, "bounding set", why);
         if (held != 0 && dropped == 0)
             chain_fatal(chain, "bounding set", "the kernel reported success but dropped nothing");
         left += held != 0;

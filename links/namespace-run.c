@@ -199,10 +199,7 @@ int namespace_run(struct chain *chain)
     chain_set_dumpable(chain, false);
     parse_options(&ns);
     note_directory(&ns);
-    namespace_add_place(&ns, "tmp", "/tmp");
-    namespace_add_place(&ns, "run", "/run");
-    namespace_add_place(&ns, "var-run", "/var/run");
-    namespace_add_shm(&ns);
+    namespace_add_places(&ns);
     namespace_sort(&ns);
     before = raise_descriptors(&ns);
     namespace_unshare(&ns);

@@ -92,8 +92,7 @@ _Noreturn void namespace_cannot(const struct namespace *ns, enum channel_cannot 
 
 /* --- namespace_items.c --- */
 struct namespace_item *namespace_add(struct namespace *ns, enum namespace_kind kind, const char *word);
-void namespace_add_place(struct namespace *ns, const char *word, const char *name);
-void namespace_add_shm(struct namespace *ns);
+void namespace_add_places(struct namespace *ns);
 void namespace_sort(struct namespace *ns);
 int namespace_open(const struct namespace *ns, const struct namespace_item *item, int flags);
 bool namespace_is_below(const struct namespace_item *item, const struct namespace_item *tree);

@@ -104,16 +104,15 @@ struct namespace_item *namespace_add(struct namespace *ns, enum namespace_kind k
     return item;
 }
 
-/* namespace_add_shm() - /dev/shm is private too, also where the host has none: /dev is ours. */
-void namespace_add_shm(struct namespace *ns)
+static void add_known_place(struct namespace *ns, const char *word, const char *name)
 {
     struct namespace_item *item = calloc(1, sizeof(*item));
 
     if (!item)
-        chain_fatal_errno(ns->chain, "/dev/shm", ENOMEM);
-    *item = (struct namespace_item){.word = "shm",
-                                    .name = "/dev/shm",
-                                    .length = 8,
+        chain_fatal_errno(ns->chain, name, ENOMEM);
+    *item = (struct namespace_item){.word = word,
+                                    .name = name,
+                                    .length = strlen(name),
                                     .mode = S_IFDIR,
                                     .clone = -1,
                                     .shadow = -1,
@@ -122,11 +121,8 @@ void namespace_add_shm(struct namespace *ns)
     ns->items[ns->count++] = item;
 }
 
-/*
- * namespace_add_place() - NAME will be an empty private directory, where there is such a directory.
- * @word: what its part of the pool is called
- */
-void namespace_add_place(struct namespace *ns, const char *word, const char *name)
+/* A directory that may have another name. */
+static void add_place(struct namespace *ns, const char *word, const char *name)
 {
     int fd = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
@@ -136,12 +132,36 @@ void namespace_add_place(struct namespace *ns, const char *word, const char *nam
         return;
     close(fd);
     namespace_add(ns, KIND_PLACE, name)->word = word;
-    for (size_t i = 0; i + 1 < ns->count; i++) /* /var/run is another name of /run, mostly */
+    for (size_t i = 0; i + 1 < ns->count; i++)
         if (ns->items[i]->kind == KIND_PLACE &&
             strcmp(ns->items[i]->name, ns->items[ns->count - 1]->name) == 0) {
             ns->count--;
             return;
         }
+}
+
+/*
+ * namespace_add_places() - the directories that will be empty and private, where there are such.
+ *
+ * /dev/shm is one also where the host has none: /dev is ours.
+ */
+void namespace_add_places(struct namespace *ns)
+{
+    static const char *const places[][2] = {{"tmp", "/tmp"}, {"run", "/run"}};
+    char link[8] = "";
+
+    add_known_place(ns, "shm", "/dev/shm");
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        struct stat seen = {0};
+
+        if (lstat(places[i][1], &seen) == 0 && S_ISDIR(seen.st_mode))
+            add_known_place(ns, places[i][0], places[i][1]);
+        else
+            add_place(ns, places[i][0], places[i][1]);
+    }
+    /* Nearly everywhere it is another name of /run. */
+    if (readlink("/var/run", link, sizeof(link)) != 4 || memcmp(link, "/run", 4) != 0)
+        add_place(ns, "var-run", "/var/run");
 }
 
 /* namespace_is_below() - Return: whether the item is TREE's directory, or lies in it. */
