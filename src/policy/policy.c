@@ -340,6 +340,8 @@ int policy_set(struct policy *policy, enum key key, const char *value, const cha
         return refuse_value(row, &origin, value, error);
     if (policy->locked >> key & 1 && !holds_value(policy, row, &read))
         return refuse_locked(policy, row->name, key, &origin, error);
+    if (key == KEY_APPROVED_MODE && policy->locked >> KEY_MODE & 1) /* the same by another name */
+        return refuse_locked(policy, key_name(KEY_MODE), KEY_MODE, &origin, error);
     if (store_value(policy, row, &read, base) < 0)
         return error_no_memory(error);
     policy->origin[key] = origin;

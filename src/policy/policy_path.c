@@ -62,10 +62,21 @@ static struct answer find_answer(const struct resolved *resolved, const char *ca
     return answer;
 }
 
-/* The key that a source without an entry comes from. */
+/* The key that a source without an entry comes from; KEY_COUNT: none. */
 static enum key source_key(const char *what)
 {
-    return strstr(what, "workspace") ? KEY_WORKSPACE : strstr(what, "temp") ? KEY_TMP : KEY_READABLE;
+    static const struct {
+        const char *part;
+        enum key key;
+    } keys[] = {{"workspace", KEY_WORKSPACE},
+                {"temp", KEY_TMP},
+                {"readable", KEY_READABLE},
+                {"@system", KEY_READABLE}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+        if (strstr(what, keys[i].part))
+            return keys[i].key;
+    return KEY_COUNT;
 }
 
 /* Which entry it is: its set and the item in it, where it comes from, why. */
@@ -82,6 +93,8 @@ static void say_entry(const struct resolved *resolved, const struct source *sour
 
 void resolved_source(const struct resolved *resolved, const struct source *source, struct text *text)
 {
+    enum key key;
+
     if (source->listed) {
         say_entry(resolved, source, text);
         return;
@@ -93,7 +106,9 @@ void resolved_source(const struct resolved *resolved, const struct source *sourc
     text_add(text, source->what);
     if (source->item)
         text_addf(text, " (%s: %s)", source->item->value, source->item->why);
-    text_addf(text, ", from %s", WHERE(&resolved->policy->origin[source_key(source->what)]));
+    key = source_key(source->what);
+    if (key != KEY_COUNT)
+        text_addf(text, ", from %s", WHERE(&resolved->policy->origin[key]));
 }
 
 /* Why GRANT is there. */

@@ -53,6 +53,7 @@ struct resolving {
     char *program;             /* canonical name of the running confine; NULL: not known */
     char *links_dir;           /* where its links are; NULL: not known */
     struct strings read_named; /* canonical paths of named --read entries: shown although hidden */
+    struct strings self;       /* what @self names; empty: not looked for yet */
     char *git_common;          /* canonical common directory of a repository that is the workspace's own and
                                   stands outside of it; NULL: none */
     bool git_file;             /* the workspace's `.git` is no directory */

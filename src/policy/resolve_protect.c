@@ -172,6 +172,30 @@ static int look_inside(struct resolving *resolving, const struct found *unprotec
     return 0;
 }
 
+/* A policy file in force that the command could write is the policy of the next run. */
+static int protect_policies(struct resolving *resolving, struct found *kept)
+{
+    const struct source source = {.what = "a policy file in force"};
+    struct resolved *resolved = resolving->resolved;
+    const struct strings *files = &resolving->policy->files;
+
+    for (size_t i = 0; i < files->count; i++) {
+        const char *slash = strrchr(files->items[i], '/');
+
+        if (!resolved_under_writable(resolved, files->items[i]))
+            continue;
+        if (!strings_have(&kept->paths, files->items[i]) &&
+            found_add(resolving, kept, files->items[i], source) < 0)
+            return -ENOMEM;
+        /* The workspace's own can only narrow, and everybody who has one knows where it is. */
+        if (strcmp(slash, "/.confine.json") != 0 &&
+            strings_addf(&resolved->warnings, "policy-writable: %s lies in what the command may write",
+                         QUOTE(files->items[i])) < 0)
+            return error_no_memory(resolving->error);
+    }
+    return 0;
+}
+
 int resolve_protected(struct resolving *resolving)
 {
     struct resolved *resolved = resolving->resolved;
@@ -193,6 +217,8 @@ int resolve_protected(struct resolving *resolving)
             r = found_add(resolving, &kept, path, asked.sources[i]);
         r = r > 0 ? 0 : r;
     }
+    if (r == 0)
+        r = protect_policies(resolving, &kept);
     found_free(&asked);
     found_free(&unprotected);
     resolved->protected_paths = kept.paths;

@@ -75,6 +75,34 @@ static int refuse_launcher(struct resolving *resolving, const struct asked *aske
     return error_hint(resolving->error, "run a confine that is installed outside this directory");
 }
 
+/* Where the policy of the next run is, and what confine keeps for itself. Looked for once. */
+static int find_self(struct resolving *resolving)
+{
+    const struct set *set = set_by_name("@self");
+    int r = 0;
+
+    for (const struct set_item *item = set ? set->items : NULL; item && item->value && r == 0; item++)
+        r = resolving_expand(resolving, item->value, &resolving->self);
+    return r;
+}
+
+/* Policies are not to be within reach from above either; a cache in what is granted may be. */
+static int refuse_self(struct resolving *resolving, const struct asked *asked, const char *path)
+{
+    int r = resolving->self.count == 0 ? find_self(resolving) : 0;
+
+    for (size_t i = 0; i < resolving->self.count && r == 0; i++) {
+        const char *self = resolving->self.items[i];
+        bool policy = strstr(self, "/.cache/") == NULL && strstr(self, "/.local/") == NULL;
+
+        if (path_contains(self, path) || (policy && path_contains(path, self))) {
+            refuse_place(resolving, asked, path, self, "where confine keeps its policies and state");
+            return error_hint(resolving->error, "name another directory");
+        }
+    }
+    return r;
+}
+
 /* What no writable root may hold, of whatever kind. */
 static int refuse_holding(struct resolving *resolving, const struct asked *asked, const char *path)
 {
@@ -91,7 +119,7 @@ static int refuse_holding(struct resolving *resolving, const struct asked *asked
     if (resolving->links_dir &&
         (path_contains(path, resolving->links_dir) || path_contains(resolving->links_dir, path)))
         return refuse_launcher(resolving, asked, path, resolving->links_dir);
-    return 0;
+    return refuse_self(resolving, asked, path);
 }
 
 int refuse_wide(struct resolving *resolving, const struct asked *asked, const char *path)

@@ -389,7 +389,6 @@ TEST(what_runs_later_is_found_in_the_common_directory)
 {
     struct trial trial = start("workspace-write");
 
-    trial.policy.explain = true;
     make_worktree();
     trial_directory("ws/hooks");
     put("main/.git/config", "[core]\n\thooksPath = hooks\n");
@@ -406,7 +405,6 @@ TEST(a_git_directory_in_the_workspace_is_not_protected_itself)
 {
     struct trial trial = start("workspace-write");
 
-    trial.policy.explain = true;
     trial_directory("ws");
     make_repository("ws/.git");
     need(trial_resolve(&trial) == 0);
@@ -481,7 +479,6 @@ TEST_EACH(between_paths_the_deepest_is_protected, struct protection, protections
     if (row->unprotect)
         trial_add(&trial, LIST_UNPROTECT, trial_path(path));
     if (set) {
-        trial.policy.explain = true;
         snprintf(path, sizeof(path), "%s",
                  strstr(row->unprotect, ".idea") ? "ws/.idea" : "ws/.vscode/tasks.json");
     } else {

@@ -54,6 +54,15 @@ refused "missing grant" 125 path-missing "$dir/nowhere" $backend -w . --write "$
 refused "missing workspace" 125 path-missing "$dir/nowhere" $backend -w "$dir/nowhere" -- "${ran[@]}"
 refused "workspace too wide" 125 workspace-too-wide "" $backend -w / -- "${ran[@]}"
 refused "home as the workspace" 125 workspace-too-wide "" $backend -w "$HOME" -- "${ran[@]}"
+mkdir -p "$HOME/.config/confine" "$HOME/.cache/confine"
+refused "the policies of the user as the workspace" 125 workspace-too-wide "confine" $backend -w "$HOME/.config/confine" -- "${ran[@]}"
+refused "a grant around the policies of the user" 125 workspace-too-wide "it holds" $backend -w . --write "$HOME/.config" -- "${ran[@]}"
+refused "the caches of confine" 125 workspace-too-wide "confine" $backend -w . --write "$HOME/.cache/confine" -- "${ran[@]}"
+rm -r "$HOME/.config" "$HOME/.cache"
+echo '{"policy": 1, "mode": "read-only", "locked": ["mode"]}' >"$dir/p.json"
+for words in "-m workspace-write" "-w ." "--approved-mode workspace-write" "--approved-mode danger-full-access"; do
+    refused "a mode that is locked: $words" 125 locked "mode is locked by $dir/p.json:1:" --policy "$dir/p.json" $words -- "${ran[@]}"
+done
 echo '{"policy": 1}' >"$dir/p.json"
 chmod 666 "$dir/p.json"
 refused "policy that others can write" 125 policy-unsafe "p.json" $backend --policy "$dir/p.json" -w . -- "${ran[@]}"

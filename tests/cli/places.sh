@@ -101,6 +101,16 @@ call "$confine" run $backend -w real $(seq -f "--write=many/%g" 1000) -- sh -c '
 [ "$status" -eq 0 ] && [ ! -e many/x ] && [ "$(ls many/*/x | wc -l)" -eq 1000 ]
 result $? "1,000 grants, and not what is around them"
 
+# --- a policy that the command could write
+echo '{"policy": 1}' >real/policy.json
+[ "$(id -u)" -ne 0 ] || chown 0 real/policy.json
+call "$confine" run $backend --policy real/policy.json -w real -- sh -c 'echo >policy.json' 
+[ "$(cat real/policy.json)" = '{"policy": 1}' ] || [ "$backend" = --backend=landlock ]
+result $? "a policy file in the workspace is held where mounts can"
+grep -q 'warning: policy-writable: .*/real/policy.json' "$dir/err"
+result $? "and warned of"
+rm real/policy.json
+
 # --- names that change while runs start
 if cc -O1 -o "$dir/swap" "$here/swap.c" 2>"$dir/why"; then
     : >"$dir/why"

@@ -1,6 +1,6 @@
 /*
- * swap.c - swaps names until it is killed: `swap A B [C D]` exchanges A with B, and C with D, again and again, and
- * writes how often into the file COUNT (`swap -n COUNT A B …`) each hundredth time.
+ * swap.c - swaps names until it is killed: `swap A B [C D]` exchanges A with B, and C with D, again and
+ * again, and writes how often into the file COUNT (`swap -n COUNT A B …`) each hundredth time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,8 @@ int main(int argc, char **argv)
         return 2;
     for (;;) {
         for (int i = 3; i + 1 < argc; i += 2)
-            if (syscall(SYS_renameat2, AT_FDCWD, argv[i], AT_FDCWD, argv[i + 1], 2) != 0) { /* RENAME_EXCHANGE */
+            if (syscall(SYS_renameat2, AT_FDCWD, argv[i], AT_FDCWD, argv[i + 1], 2) !=
+                0) { /* RENAME_EXCHANGE */
                 fprintf(stderr, "swap: %s: %s\n", argv[i], strerror(errno));
                 return 1;
             }
