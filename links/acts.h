@@ -327,6 +327,17 @@ static inline int act_object(const struct act_world *world, const struct channel
     return (int64_t)object.st_dev == check->a && (int64_t)object.st_ino == check->b ? 0 : EXDEV;
 }
 
+/* A file system mounted later, or a name swapped for another object, is what a grant must not lead to. */
+static inline int act_replaced(const struct act_world *world, const struct channel_check *check)
+{
+    struct stat object;
+
+    (void)world;
+    if (stat(check->name, &object) != 0)
+        return errno;
+    return (int64_t)object.st_dev == check->a && (int64_t)object.st_ino == check->b ? ESTALE : 0;
+}
+
 static inline int act_mounted(const struct act_world *world, const struct channel_check *check)
 {
     struct statfs mount;
@@ -376,6 +387,7 @@ static const act_function act_table[ACT_COUNT] = {
     [ACT_OBJECT] = act_object,
     [ACT_MOUNTED] = act_mounted,
     [ACT_ROOM] = act_room,
+    [ACT_REPLACED] = act_replaced,
 };
 
 /* act_perform() - Return: 0 when it went through, errno when it was refused, -1 for an act unknown here. */

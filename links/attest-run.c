@@ -257,6 +257,18 @@ _Noreturn static void tell_exec_failed(const struct attest *attest, int errnum)
     _exit(errnum == ENOENT ? 127 : 126);
 }
 
+/* Takes the prefix off every variable. What has none is of the program before us, not of the caller. */
+static void restore_environment(const struct chain *chain)
+{
+    const size_t length = strlen(ENVIRONMENT_PREFIX);
+    size_t kept = 0;
+
+    for (size_t i = 0; chain->envp[i]; i++)
+        if (strncmp(chain->envp[i], ENVIRONMENT_PREFIX, length) == 0)
+            chain->envp[kept++] = chain->envp[i] + length;
+    chain->envp[kept] = NULL;
+}
+
 int attest_run(struct chain *chain)
 {
     struct attest attest = {
@@ -272,6 +284,8 @@ int attest_run(struct chain *chain)
             attest.stderr_fd = chain_number(chain, "--stderr", value);
         else if (chain_option(chain, &at, "--descriptors", &value))
             attest.descriptors = chain_number(chain, "--descriptors", value);
+        else if (chain_flag(chain, &at, "--restore-environment"))
+            restore_environment(chain);
         else if (!chain_option(chain, &at, "--pass", &value) &&
                  !chain_option(chain, &at, "--refused", &value))
             break;

@@ -29,6 +29,10 @@
 #define CHANNEL_CHECKS_MAX  96  /* checks in one CHECKS message */
 #define CHANNEL_DESCRIPTORS 64  /* descriptors in one CHECKS message */
 
+/* A program in the chain that is not ours must not see the command's variables: a loader obeys them. So each
+ * of them has this in front of its name until attest-run takes it away (--restore-environment). */
+#define ENVIRONMENT_PREFIX "c:"
+
 enum channel_type {
     CHANNEL_NOTHING = 0,
     CHANNEL_GUARD,
@@ -90,6 +94,8 @@ enum act {
     ACT_OBJECT,           /* read back: EXDEV when `name` is not the object with device a and inode b */
     ACT_MOUNTED,          /* read back: EROFS when the mount of `name` has all the statfs flags a */
     ACT_ROOM,             /* read back: EFBIG when the file system of `name` has at most a bytes */
+    ACT_REPLACED, /* read back: ESTALE when `name` is the object of device a and inode b; 0 when it is another
+                   */
     ACT_COUNT
 };
 

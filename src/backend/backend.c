@@ -8,12 +8,13 @@
 #include <string.h>
 
 extern const struct backend backend_namespace;
+extern const struct backend backend_bubblewrap;
 extern const struct backend backend_landlock;
 extern const struct backend backend_refuse;
 extern const struct backend backend_none;
 
 const struct backend *const backend_table[] = {
-    &backend_namespace, &backend_landlock, &backend_refuse, &backend_none, NULL,
+    &backend_namespace, &backend_bubblewrap, &backend_landlock, &backend_refuse, &backend_none, NULL,
 };
 
 const struct backend *backend_by_name(const char *name)

@@ -91,6 +91,8 @@ void build_attest(struct builder *b)
         build_word(b, "--stderr");
         build_special(b, WORD_STDERR);
     }
+    if (b->plan->foreign)
+        build_word(b, "--restore-environment");
     build_special(b, WORD_PASS);
     build_special(b, WORD_CHECKS);
     build_word(b, "--");

@@ -15,7 +15,7 @@
 
 static const char *const private_places[] = {"/tmp", "/run", "/dev/shm", "/var/run"};
 
-static bool is_within(const char *path, const char *directory)
+bool view_within(const char *path, const char *directory)
 {
     size_t length = strlen(directory);
 
@@ -25,9 +25,9 @@ static bool is_within(const char *path, const char *directory)
 bool view_is_private(const char *path)
 {
     for (size_t i = 0; i < ARRAY_SIZE(private_places); i++)
-        if (is_within(path, private_places[i]))
+        if (view_within(path, private_places[i]))
             return true;
-    return is_within(path, "/dev") || is_within(path, "/proc");
+    return view_within(path, "/dev") || view_within(path, "/proc");
 }
 
 bool view_shows(const struct builder *b, const char *path)
@@ -39,17 +39,19 @@ bool view_masks(const struct builder *b, const struct hidden *hidden)
 {
     bool granted_inside = hidden->held && strcmp(hidden->held, "contains-grant") == 0;
 
+    if (b->plan->foreign && resolved_under_writable(b->resolved, hidden->path))
+        return false;
     return !granted_inside && !is_open(b, SURFACE_FS_HIDDEN) && view_shows(b, hidden->path);
 }
 
 bool view_protects(const struct builder *b, const char *path)
 {
-    if (is_open(b, SURFACE_FS_PROTECTED))
+    if (is_open(b, SURFACE_FS_PROTECTED) || b->plan->foreign)
         return false;
     for (size_t i = 0; i < b->resolved->path_count; i++) {
         const struct resolved_path *root = &b->resolved->paths[i];
 
-        if (root->grant == GRANT_WRITE && is_within(path, root->path) && strcmp(path, root->path) != 0)
+        if (root->grant == GRANT_WRITE && view_within(path, root->path) && strcmp(path, root->path) != 0)
             return true;
     }
     return false;
@@ -67,8 +69,6 @@ static int refuse_host(const struct builder *b, struct error *error)
         error_surface(error, "kernel.syscalls");
         return error_hint(error, "run a kernel with CONFIG_SECCOMP_FILTER");
     }
-    if (b->host->namespaces.answer == HOST_NO)
-        return host_lack_error(error, &b->host->namespaces.lack, "the namespaces of this run");
     return 0;
 }
 
@@ -119,11 +119,19 @@ static int refuse_opening(const struct builder *b, struct error *error)
         if (!is_open(b, rows[i].surface))
             continue;
         error_set(error, ERROR_SANDBOX_UNAVAILABLE, EINVAL, "not-openable",
-                  "the backend namespace cannot open %s as a whole", surface_table[rows[i].surface].name);
+                  "the backend %s cannot open %s as a whole", b->plan->backend,
+                  surface_table[rows[i].surface].name);
         error_surface(error, surface_table[rows[i].surface].name);
         return error_hint(error, "%s", rows[i].hint);
     }
     return 0;
+}
+
+int view_refuse(const struct builder *b, struct error *error)
+{
+    int r = refuse_host(b, error);
+
+    return r == 0 ? refuse_opening(b, error) : r;
 }
 
 static int plan_namespace(const struct resolved *resolved, const struct host *host, bool supervised,
@@ -137,11 +145,11 @@ static int plan_namespace(const struct resolved *resolved, const struct host *ho
     plan->pid_namespace = true;
     plan->own_tmp = "/tmp";
     plan->overlays = supervised && resolved->cache_lock >= 0;
-    r = refuse_host(&b, error);
+    if (host->namespaces.answer == HOST_NO)
+        return host_lack_error(error, &host->namespaces.lack, "the namespaces of this run");
+    r = view_refuse(&b, error);
     if (r == 0)
         r = refuse_unhidden(&b, error);
-    if (r == 0)
-        r = refuse_opening(&b, error);
     if (r < 0)
         return r;
     build_namespace_chain(&b);

@@ -1,5 +1,6 @@
 /*
- * namespace.h - what the files of the backend namespace share, and nobody else.
+ * namespace.h - what the files of the backend namespace share, and bubblewrap's, whose view is the same but
+ * for what plan->foreign says.
  */
 #ifndef CONFINE_BACKEND_NAMESPACE_H
 #define CONFINE_BACKEND_NAMESPACE_H
@@ -18,13 +19,23 @@ bool view_is_private(const char *path);
 /* Is PATH seen inside as it is outside: not in a private place, or in a root that is put back there? */
 bool view_shows(const struct builder *b, const char *path);
 
+/* view_within() - is PATH this directory or below it? */
+bool view_within(const char *path, const char *directory);
+
+/* view_is_base_device() - a node that every fresh /dev has. */
+bool view_is_base_device(const char *path);
+
+/* view_refuse() - what no backend with a view can do: without /proc or filters, or opened as a whole. */
+int view_refuse(const struct builder *b, struct error *error);
+
 /* view_masks(), view_protects() - is the hidden object held by a mask; the protected path by a mount of its
  * own? */
 bool view_masks(const struct builder *b, const struct hidden *hidden);
 bool view_protects(const struct builder *b, const char *path);
 
-/* namespace_chain.c: the words of the chain. */
+/* namespace_chain.c: the words of the chain; and those behind the link that makes the view. */
 void build_namespace_chain(struct builder *b);
+void build_view_links(struct builder *b);
 
 /* namespace_claims.c: each claim together with the check that will show it. */
 void build_namespace_claims(struct builder *b);

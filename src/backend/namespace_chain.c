@@ -18,7 +18,7 @@ static void add_named(struct builder *b, const char *option, const char *name)
     build_word(b, name);
 }
 
-static bool is_base_device(const char *path)
+bool view_is_base_device(const char *path)
 {
     static const char *const base[] = {"/dev/null",   "/dev/zero",    "/dev/full",
                                        "/dev/random", "/dev/urandom", "/dev/tty"};
@@ -55,7 +55,7 @@ static void add_roots(struct builder *b)
 
         if (path->grant == GRANT_WRITE)
             build_path(b, "--rw", i);
-        else if (path->grant == GRANT_DEVICE && !is_base_device(path->path))
+        else if (path->grant == GRANT_DEVICE && !view_is_base_device(path->path))
             build_path(b, "--device", i);
         else if (path->grant == GRANT_SOCKET)
             build_path(b, "--socket", i);
@@ -162,14 +162,19 @@ static void chain_scope(struct builder *b)
     build_word(b, "--");
 }
 
-void build_namespace_chain(struct builder *b)
+void build_view_links(struct builder *b)
 {
-    build_detach(b);
-    chain_namespace(b);
     chain_scope(b); /* first: each layer of Landlock copies the rules of all that are in force */
     chain_landlock(b);
     build_word(b, "drop-run");
     build_word(b, "--");
     build_seccomp(b, "namespace", NULL, 0);
     build_attest(b);
+}
+
+void build_namespace_chain(struct builder *b)
+{
+    build_detach(b);
+    chain_namespace(b);
+    build_view_links(b);
 }

@@ -60,6 +60,8 @@ static void claim_files(struct builder *b)
                    CHECK(FS_READ, LANDLOCK, OPEN, FILE, .a = O_RDONLY, .refused = {EACCES}));
     else
         plan_reason(b->plan, SURFACE_FS_READ, landlock ? "readable-all" : "no-landlock");
+    if (b->plan->foreign) /* its tree receives what is mounted out here while the command runs */
+        plan_lower(b->plan, SURFACE_FS_METADATA, "mounts-of-later");
     plan_reason(b->plan, SURFACE_FS_ALIAS, "hard-links");
     plan_reason(b->plan, SURFACE_FS_WATCH, "readable-files");
 }
@@ -106,7 +108,9 @@ static void claim_protected(struct builder *b)
             build_hold(b, STATE_ENFORCED, NULL,
                        CHECK(FS_PROTECTED, MOUNT, REMOVE_ATTRIBUTE, PROTECTED, .by_name = true, .index = i,
                              .refused = {EROFS}, .self_contained = true));
-    if (tried == 0 && !is_open(b, SURFACE_FS_PROTECTED))
+    if (b->plan->foreign && paths->count > 0)
+        plan_reason(b->plan, SURFACE_FS_PROTECTED, "no-mounts-in-writable");
+    else if (tried == 0 && !is_open(b, SURFACE_FS_PROTECTED))
         plan_raise(b->plan, SURFACE_FS_PROTECTED, STATE_ABSENT, MECHANISM_NONE, NULL);
 }
 
@@ -173,7 +177,8 @@ static void claim_processes(struct builder *b)
 {
     build_hold(b, STATE_ENFORCED, NULL,
                CHECK(PROC_SIGNAL, PID_NAMESPACE, SIGNAL, PROCESS, .refused = {ESRCH}));
-    if (b->host->landlock_abi >= ABI_SCOPES)
+    /* The control of this one is taken by the link that makes the namespace. */
+    if (b->host->landlock_abi >= ABI_SCOPES && !b->plan->foreign)
         build_hold(b, STATE_ENFORCED, NULL,
                    CHECK(PROC_SIGNAL, LANDLOCK_SCOPE, SIGNAL, INIT, .refused = {EPERM}));
     build_hold(b, STATE_ENFORCED, NULL,
@@ -207,7 +212,7 @@ static void claim_terminals(struct builder *b)
 
 static void claim_room(struct builder *b)
 {
-    if (b->resolved->policy->limit_tmp_size)
+    if (b->resolved->policy->limit_tmp_size && !b->plan->foreign)
         build_hold(b, STATE_ENFORCED, NULL,
                    CHECK(LIMIT_TMP_SIZE, MOUNT, ROOM, NONE, .name = "/tmp",
                          .a = (int64_t)b->resolved->policy->limit_tmp_size, .refused = {EFBIG},

@@ -39,6 +39,7 @@ struct host_bubblewrap {
     char version[32]; /* what it says of itself; "?" if nothing that can be read */
     bool old;         /* below 0.12, or unknown */
     bool set_uid;
+    bool tried;            /* by host_try_bubblewrap() */
     struct host_lack lack; /* of a no */
 };
 
@@ -90,5 +91,14 @@ void host_ask_namespaces(struct host *host, uid_t uid, gid_t gid);
  * Fills host->bubblewrap.
  */
 void host_ask_bubblewrap(struct host *host);
+
+/*
+ * host_try_bubblewrap() - can it make what a run needs? Found by having it make it, with a limit of time.
+ * @uid, @gid: as whom
+ *
+ * After host_ask_bubblewrap() said yes; a no takes that back. What it prints is no reason: that is found by
+ * making namespaces without it.
+ */
+void host_try_bubblewrap(struct host *host, uid_t uid, gid_t gid);
 
 #endif

@@ -147,7 +147,7 @@ bool plan_needs(const struct resolved *resolved, enum surface surface)
     return (resolved->required_group[surface] || resolved->require_full) && plan_claims(resolved, surface);
 }
 
-/* A word is a link when the chain stands at its start or behind a `--` before the command. */
+/* A word is a link when the chain stands at its start, behind a `--` before the command, or goes on. */
 const char **plan_links(const struct plan *plan)
 {
     const char **links = calloc(plan->word_count + 1, sizeof(*links));
@@ -159,7 +159,7 @@ const char **plan_links(const struct plan *plan)
 
         if (start && word->kind == WORD_TEXT)
             links[count++] = word->text;
-        start = word->kind == WORD_TEXT && strcmp(word->text, "--") == 0;
+        start = word->kind == WORD_LAUNCHER || (word->kind == WORD_TEXT && strcmp(word->text, "--") == 0);
     }
     return links;
 }

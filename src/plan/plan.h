@@ -41,6 +41,8 @@ enum word_kind {
     WORD_SENTINEL, /* the run's errno */
     WORD_PASS,     /* as many `--pass N` as descriptors are passed on */
     WORD_CHECKS,   /* attest-run's own checks of an exec: `--refused …`; nothing when printed */
+    WORD_LAUNCHER, /* confine-launch, as /proc/self/fd/N: the chain goes on behind a program that is not ours
+                    */
     WORD_COMMAND,  /* the command and its arguments */
 };
 
@@ -70,6 +72,7 @@ enum canary {
     CANARY_OBJECT,          /* the object that `name` is out here */
     CANARY_INIT,            /* process 1 of the pid namespace; the link that made it took the control */
     CANARY_PROTECTED,       /* protected_paths[index] */
+    CANARY_ROOT,            /* paths[index]: what has been bound must be what was opened */
     CANARY_COUNT
 };
 
@@ -97,11 +100,12 @@ struct plan {
     struct claim claims[SURFACE_COUNT];
     struct check *checks;
     size_t check_count;
-    bool supervised;     /* made for `run`, as against `exec` */
-    bool guard;          /* the chain starts a guard */
-    bool pid_namespace;  /* the process that we start stands in front of the command and tells of survivors */
-    bool private_tmp;    /* the run makes a temp directory, and TMPDIR names it */
-    bool overlays;       /* the chain mounts the overlay of each cache that has one */
+    bool supervised;    /* made for `run`, as against `exec` */
+    bool guard;         /* the chain starts a guard */
+    bool pid_namespace; /* the process that we start stands in front of the command and tells of survivors */
+    bool foreign;     /* that process is not ours: it tells nothing, and gets no variable of the command's */
+    bool private_tmp; /* the run makes a temp directory, and TMPDIR names it */
+    bool overlays;    /* the chain mounts the overlay of each cache that has one */
     const char *own_tmp; /* static: the temp directory that the view has of its own; NULL: none */
     struct strings warnings;
 };

@@ -100,7 +100,7 @@ const char *plan_word_text(const struct word *word, const struct resolved *resol
 {
     static const char *const fixed[WORD_COMMAND + 1] = {
         [WORD_CHANNEL] = "CHANNEL", [WORD_LIVENESS] = "LIVENESS", [WORD_STDERR] = "STDERR",
-        [WORD_TMP] = "TMP",         [WORD_SENTINEL] = "SENTINEL",
+        [WORD_TMP] = "TMP",         [WORD_SENTINEL] = "SENTINEL", [WORD_LAUNCHER] = "confine-launch",
     };
 
     if (word->kind == WORD_TEXT)

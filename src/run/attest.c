@@ -27,7 +27,7 @@ static bool is_read_back(uint32_t act)
 {
     static const enum act read_back[] = {ACT_SENTINEL,    ACT_NO_NEW_PRIVS, ACT_CAPABILITIES, ACT_FILE_SIZE,
                                          ACT_ENVIRONMENT, ACT_TERMINAL,     ACT_NAMESPACE,    ACT_OBJECT,
-                                         ACT_MOUNTED,     ACT_ROOM};
+                                         ACT_MOUNTED,     ACT_ROOM,         ACT_REPLACED};
 
     for (size_t i = 0; i < ARRAY_SIZE(read_back); i++)
         if (act == read_back[i])
@@ -239,6 +239,10 @@ static bool wire_canary(struct attestation *attestation, struct attempt *attempt
         return true;
     case CANARY_PROTECTED:
         return set_path(wire, resolved->protected_paths.items[attempt->check->index], NULL);
+    case CANARY_ROOT:
+        wire->a = (int64_t)resolved->paths[attempt->check->index].device;
+        wire->b = (int64_t)resolved->paths[attempt->check->index].inode;
+        return set_path(wire, resolved->paths[attempt->check->index].path, NULL);
     case CANARY_COUNT:
         break;
     }

@@ -55,6 +55,7 @@ int run_exec(struct plan *plan, const struct resolved *resolved, const struct ho
         r = attest_controls(&attestation, resolved, 0);
     if (r == 0)
         r = attest_refused(&attestation, &checks);
+    fds.launcher = launcher;
     fds.others = attestation.descriptors;
     fds.other_count = attestation.descriptor_count;
     if (r == 0)

@@ -22,6 +22,7 @@
 #include "links/chain.h"
 #include "run/attest.h"
 #include "run/channel.h"
+#include "run/foreign.h"
 #include "run/launcher.h"
 #include "run/run_error.h"
 #include "run/spawn.h"
@@ -183,7 +184,7 @@ static int prepare(struct run *run, int standard[3])
     r = channel_open(&run->channel, &run->their_channel);
     if (r == 0 && run->plan->guard)
         r = make_pipe(&run->liveness, &run->their_liveness, true);
-    if (r == 0 && run->plan->pid_namespace)
+    if (r == 0 && run->plan->pid_namespace && !run->plan->foreign)
         r = make_pair(&run->liveness, &run->their_liveness);
     if (r == 0)
         r = make_pipe(&run->errors, &run->their_errors, false);
@@ -218,7 +219,8 @@ static int start_chain(struct run *run)
     fds = (struct chain_fds){.channel = run->their_channel,
                              .liveness = run->their_liveness,
                              .stderr_fd = run->stderr_fd,
-                             .tmp = run->tmp.fd};
+                             .tmp = run->tmp.fd,
+                             .launcher = launcher};
     r = launch_prepare(&run->launch, run->plan, run->resolved, &fds, run->attestation.sentinel, NULL,
                        run->plan->private_tmp ? run->tmp.path : NULL, run->command);
     if (r < 0)
@@ -263,6 +265,8 @@ static int chain_failed(struct run *run, ssize_t why)
         size += got;
     }
     words[size] = '\0';
+    if (run->plan->foreign && foreign_failed(run->pid))
+        return foreign_error(&run->report->error, run->resolved, words);
     return run_error_link(&run->report->error, words);
 }
 
@@ -368,6 +372,9 @@ static int attest(struct run *run)
                      &run->report->error);
     if (r < 0)
         return r;
+    r = run->plan->foreign ? foreign_hold(run->pid) : 0;
+    if (r < 0)
+        return fail(run, -r, "hold the process in front of the command");
     r = channel_send(run->channel, &go, sizeof(go), NULL, 0);
     /* Closing the canaries takes longer than the command may need to start. None of them has a name by now
      * that the command could reach. */

@@ -44,6 +44,8 @@ static int collect_keep(struct launch *launch, const struct plan *plan, const st
     for (size_t i = 0; i < plan->word_count && r == 0; i++)
         if (plan->words[i].kind == WORD_PATH)
             r = keep_add(launch, resolved->paths[plan->words[i].path].fd);
+        else if (plan->words[i].kind == WORD_LAUNCHER)
+            r = keep_add(launch, fds->launcher);
     for (size_t i = 0; i < resolved->pass_fd_count && r == 0; i++)
         r = keep_add(launch, resolved->pass_fds[i]);
     for (size_t i = 0; i < fds->other_count && r == 0; i++)
@@ -102,6 +104,8 @@ static int add_word(struct launch *launch, const struct word *word, const struct
         return add_number(launch, FD_PATH, resolved->paths[word->path].fd);
     case WORD_TMP:
         return add_number(launch, FD_PATH, fds->tmp);
+    case WORD_LAUNCHER:
+        return add_number(launch, FD_PATH, fds->launcher);
     case WORD_CHANNEL:
         return add_number(launch, "", fds->channel);
     case WORD_LIVENESS:
@@ -247,6 +251,23 @@ static int build_environment(struct launch *launch, const struct plan *plan, con
     return r;
 }
 
+/* See ENVIRONMENT_PREFIX. */
+static int hide_environment(struct strings *env)
+{
+    for (size_t i = 0; i < env->count; i++) {
+        size_t length = strlen(env->items[i]), prefix = strlen(ENVIRONMENT_PREFIX);
+        char *hidden = malloc(prefix + length + 1);
+
+        if (!hidden)
+            return -ENOMEM;
+        memcpy(hidden, ENVIRONMENT_PREFIX, prefix);
+        memcpy(hidden + prefix, env->items[i], length + 1);
+        free(env->items[i]);
+        env->items[i] = hidden;
+    }
+    return 0;
+}
+
 int launch_prepare(struct launch *launch, const struct plan *plan, const struct resolved *resolved,
                    const struct chain_fds *fds, int sentinel, const struct strings *checks,
                    const char *tmp_path, char *const *command)
@@ -262,6 +283,8 @@ int launch_prepare(struct launch *launch, const struct plan *plan, const struct 
         r = add_word(launch, &plan->words[i], resolved, fds, sentinel, checks, command);
     if (r == 0)
         r = build_environment(launch, plan, resolved, tmp_path);
+    if (r == 0 && plan->foreign)
+        r = hide_environment(&launch->env);
     if (r < 0)
         launch_free(launch);
     return r;

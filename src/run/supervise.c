@@ -17,6 +17,7 @@
 #include "links/chain.h"
 #include "links/kernel_abi.h"
 #include "run/channel.h"
+#include "run/foreign.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -32,6 +33,7 @@
 #define GONE_MS    10000 /* how long killed processes may take to be gone */
 #define SWEEP_MS   5
 #define WAKE_MS    200
+#define WAIT_MS    20
 #define LAST_TRIES 400 /* about 60 us */
 
 enum phase { PHASE_RUNNING = 0, PHASE_WAITING, PHASE_ENDING, PHASE_GONE };
@@ -48,8 +50,9 @@ struct loop {
     uv_loop_t uv;
     uv_signal_t signals[8];
     uv_timer_t limit, grace, sweep, gone, wake;
-    uv_poll_t channel;
+    uv_poll_t channel, held;
     bool channel_open;
+    bool holding; /* a foreign process in front is held, so that what is left behind it can be counted */
     bool started; /* `uv` is there */
 };
 
@@ -81,6 +84,7 @@ void supervise_block(void)
 }
 
 static void reap(struct loop *loop);
+static void on_sweep(uv_timer_t *timer);
 
 /* To everything that stays in the command's process group; a command without a chain has none of its own. */
 static void signal_group(const struct loop *loop, int signum)
@@ -89,6 +93,8 @@ static void signal_group(const struct loop *loop, int signum)
 
     if (s->channel < 0)
         kill(s->process, signum);
+    else if (s->plan->foreign)
+        foreign_signal_group(s->command, signum);
     else
         kill(s->plan->pid_namespace ? -s->command : -s->process, signum);
 }
@@ -106,10 +112,47 @@ static void signal_command(const struct loop *loop, int signum)
 
 /* --- the end -------------------------------------------------------------------------------------------- */
 
+/* Lets the process in front of the command end, and with it all that is left. */
+static void let_front_end(struct loop *loop)
+{
+    const struct supervision *s = loop->supervision;
+
+    if (!loop->holding)
+        return;
+    loop->holding = false;
+    uv_close((uv_handle_t *)&loop->held, NULL);
+    loop->outcome->survivors_killed += foreign_left(s->process, s->command);
+    foreign_release(s->process);
+}
+
+/* The command behind a foreign process has ended. In --wait-all the sweep looks until nothing is left. */
+static void on_held(uv_poll_t *handle, int status, int events)
+{
+    struct loop *loop = handle->data;
+    const struct supervision *s = loop->supervision;
+
+    (void)status;
+    (void)events;
+    uv_poll_stop(handle);
+    if (s->resolved->policy->wait_all && loop->phase == PHASE_RUNNING)
+        uv_timer_start(&loop->sweep, on_sweep, 0, WAIT_MS);
+    else
+        let_front_end(loop);
+}
+
 static void on_sweep(uv_timer_t *timer)
 {
     struct loop *loop = timer->data;
 
+    if (loop->phase < PHASE_ENDING) {
+        const struct supervision *s = loop->supervision;
+
+        if (foreign_left(s->process, s->command) > 0)
+            return;
+        uv_timer_stop(timer);
+        let_front_end(loop);
+        return;
+    }
     children_kill(loop->guard_ended ? 0 : loop->supervision->guard);
     reap(loop);
 }
@@ -132,6 +175,7 @@ static void begin_ending(struct loop *loop)
     if (loop->phase >= PHASE_ENDING)
         return;
     loop->phase = PHASE_ENDING;
+    let_front_end(loop);
     if (!loop->ended)
         kill(s->process, SIGKILL);
     /* Nobody is left who could fork: then the guard is ended by us, without going through all processes. */
@@ -192,7 +236,8 @@ static void count_reaped(struct loop *loop, pid_t pid, int status)
             loop->guard_lost = true;
             begin_ending(loop);
         }
-    } else if (loop->phase == PHASE_ENDING && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+    } else if (loop->phase == PHASE_ENDING && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&
+               !loop->supervision->plan->foreign) { /* there it is the first process of the namespace */
         loop->outcome->survivors_killed++;
     }
 }
@@ -492,17 +537,36 @@ static void go(struct loop *loop)
     sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
+/* The process in front was stopped before `go`. Where its end cannot be waited for it goes on at once, and
+ * nothing is counted. */
+static void hold_front(struct loop *loop)
+{
+    const struct supervision *s = loop->supervision;
+
+    if (!s->plan->foreign)
+        return;
+    loop->held.data = loop;
+    loop->holding = uv_poll_init(&loop->uv, &loop->held, s->command_fd) == 0;
+    if (!loop->holding || uv_poll_start(&loop->held, UV_READABLE, on_held) != 0)
+        let_front_end(loop);
+    if (!loop->holding)
+        foreign_release(s->process);
+}
+
 void supervise(struct supervision *supervision)
 {
     struct loop *loop = &the_loop;
 
     go(loop);
+    hold_front(loop);
     reap(loop); /* it may have ended before there was anybody to be told */
     if (loop->phase != PHASE_GONE)
         uv_run(&loop->uv, UV_RUN_DEFAULT);
     read_channel(loop);
     relays_drain(supervision->relays);
     supervision->liveness = fd_close(supervision->liveness);
+    if (supervision->plan->foreign)
+        loop->status = foreign_status(supervision->command_fd, loop->status);
     fill_outcome(loop);
     judge_survivors(loop);
 }

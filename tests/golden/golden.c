@@ -58,6 +58,11 @@ static void ordinary(struct world *w, int abi)
                             .proc = true,
                             .uid = 1000,
                             .gid = 1000};
+    w->host.bubblewrap = (struct host_bubblewrap){.answer = HOST_NO,
+                                                  .lack = {.reason = "no-bubblewrap",
+                                                           .why = "there is no /usr/bin/bwrap",
+                                                           .surface = "",
+                                                           .structural = true}};
     w->host.namespaces = (struct host_namespaces){.answer = HOST_NO,
                                                   .lack = {.reason = "userns-denied",
                                                            .why = "nobody may make user namespaces",
@@ -264,6 +269,42 @@ static void namespace_root(struct world *w)
     in_namespace(w);
     root(w);
 }
+static void in_bubblewrap(struct world *w)
+{
+    w->policy.backend = (char *)(uintptr_t) "bubblewrap";
+    w->host.bubblewrap = (struct host_bubblewrap){
+        .answer = HOST_YES, .path = "/usr/bin/bwrap", .version = "0.8.0", .old = true, .tried = true};
+}
+static void bubblewrap_full(struct world *w)
+{
+    namespace_full(w);
+    in_bubblewrap(w);
+    w->policy.limit_tmp_size = 0;
+    add_path(w, "/home/me/app/inner", GRANT_WRITE, S_IFDIR);
+}
+static void bubblewrap_exec(struct world *w)
+{
+    in_bubblewrap(w);
+    exec_on_terminal(w);
+    w->host.bubblewrap.old = false;
+}
+static void bubblewrap_host(struct world *w)
+{
+    in_bubblewrap(w);
+    network_host(w);
+}
+static void bubblewrap_second(struct world *w)
+{
+    in_bubblewrap(w);
+    w->policy.backend = NULL;
+}
+static void bubblewrap_inside(struct world *w)
+{
+    in_bubblewrap(w);
+    hide_key(w);
+    w->hidden[0].path = (char *)(uintptr_t) "/home/me/app/key";
+    w->hidden[0].named = true;
+}
 static void namespace_refused(struct world *w)
 {
     w->policy.backend = (char *)(uintptr_t) "namespace";
@@ -327,6 +368,13 @@ static const struct row {
     {"namespace-root", 7, namespace_root},
     {"namespace-refused", 7, namespace_refused},
     {"namespace-opened", 7, namespace_opened},
+    {"bubblewrap", 7, in_bubblewrap},
+    {"bubblewrap-abi-0", 0, in_bubblewrap},
+    {"bubblewrap-full", 9, bubblewrap_full},
+    {"bubblewrap-exec-terminal", 7, bubblewrap_exec},
+    {"bubblewrap-network-host", 7, bubblewrap_host},
+    {"bubblewrap-second", 7, bubblewrap_second},
+    {"bubblewrap-hidden-inside", 7, bubblewrap_inside},
 };
 
 static void print_claims(const struct plan *plan, const struct resolved *resolved, struct text *text)

@@ -36,12 +36,14 @@ static int plan_for(const struct column *column, struct policy *policy, struct r
                                    .readable = true};
     static struct hide_level level = {.path = 0};
     static struct edge edge = {.parent_fd = -1, .parent = (char *)(uintptr_t) "/h"};
-    struct host host = {.landlock_abi = column->abi,
-                        .seccomp = true,
-                        .proc = true,
-                        .uid = 1000,
-                        .gid = 1000,
-                        .namespaces = {.answer = HOST_YES}};
+    struct host host = {
+        .landlock_abi = column->abi,
+        .seccomp = true,
+        .proc = true,
+        .uid = 1000,
+        .gid = 1000,
+        .namespaces = {.answer = HOST_YES},
+        .bubblewrap = {.answer = HOST_NO, .lack = {.reason = "no-bubblewrap", .structural = true}}};
     struct tried_backend tried[TRIED_MAX];
     const struct backend *backend;
     struct error error = {0};

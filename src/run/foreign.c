@@ -1,0 +1,205 @@
+/*
+ * foreign.c - a program in the chain that is not ours: bubblewrap.
+ *
+ * It leaves a process in front of the command, and one as process 1 of the pid namespace. Both end when ours
+ * does, by a parent-death signal that they ask for themselves.
+ *
+ * Should:  believe in that signal only when the process in front sleeps: it asks for it before.
+ * Mustn't: judge by what it prints, or take its word for the command's status where the kernel has kept it.
+ */
+#include "run/foreign.h"
+
+#include "links/chain.h"
+#include "links/kernel_abi.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define HOLD_MS   5000
+#define ENDING_MS 1000
+#define MOST      16384
+#define MOMENT_NS 200000
+
+/* The kernel's own, since Linux 6.13; the exit status since 6.15. */
+struct pidfd_info {
+    uint64_t mask;
+    uint64_t cgroup;
+    uint32_t ids[11];
+    int32_t exit_code;
+};
+#define PIDFD_GET_INFO  _IOWR(0xff, 11, struct pidfd_info)
+#define PIDFD_INFO_EXIT (UINT64_C(1) << 3)
+
+_Static_assert(sizeof(struct pidfd_info) == 64, "the kernel's layout");
+
+struct process {
+    pid_t pid, parent;
+    char state;
+};
+
+/* The words behind the last parenthesis of /proc/PID/stat: a name may hold anything. */
+static bool read_process(const char *pid, struct process *process)
+{
+    char path[64], text[512];
+    const char *end;
+    ssize_t size;
+
+    snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
+    _cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    if (size <= 0)
+        return false;
+    text[size] = '\0';
+    end = strrchr(text, ')');
+    process->pid = (pid_t)strtol(pid, NULL, 10);
+    return end && sscanf(end + 1, " %c %d", &process->state, &process->parent) == 2;
+}
+
+int foreign_hold(pid_t front)
+{
+    const struct timespec moment = {.tv_nsec = MOMENT_NS};
+    char name[16];
+    struct process process = {0};
+
+    snprintf(name, sizeof(name), "%d", (int)front);
+    for (int i = 0; i < HOLD_MS * (1000000 / MOMENT_NS); i++) {
+        if (!read_process(name, &process) || process.state == 'Z')
+            return -ESRCH;
+        if (process.state == 'S')
+            return kill(front, SIGSTOP) == 0 ? 0 : -errno;
+        nanosleep(&moment, NULL);
+    }
+    return -ETIMEDOUT;
+}
+
+void foreign_release(pid_t front)
+{
+    kill(front, SIGCONT);
+}
+
+/* The session is process 1's, which ignores what is not SIGKILL or SIGSTOP. */
+void foreign_signal_group(pid_t command, int signum)
+{
+    pid_t group = getpgid(command);
+
+    if (group > 1 && group != getpgrp())
+        kill(-group, signum);
+}
+
+static size_t list_processes(struct process *processes, size_t most)
+{
+    DIR *proc = opendir("/proc");
+    size_t count = 0;
+
+    if (!proc)
+        return 0;
+    for (struct dirent *entry; count < most && (entry = readdir(proc));)
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+            read_process(entry->d_name, &processes[count]))
+            count++;
+    closedir(proc);
+    return count;
+}
+
+static bool is_among(const pid_t *pids, size_t count, pid_t pid)
+{
+    for (size_t i = 0; i < count; i++)
+        if (pids[i] == pid)
+            return true;
+    return false;
+}
+
+/* The children of a process with one thread. Return: bytes, -1 where the kernel does not list them. */
+static ssize_t read_children(pid_t pid, char *text, size_t size)
+{
+    char path[64];
+    ssize_t got;
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    _cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+    got = fd < 0 ? -1 : read(fd, text, size - 1);
+    text[got > 0 ? got : 0] = '\0';
+    return got;
+}
+
+/* The usual case, without going through all processes: process 1 has no child but the command. */
+static bool is_command_alone(pid_t front, pid_t command)
+{
+    char text[64], alone[16];
+
+    if (read_children(front, text, sizeof(text)) <= 0)
+        return false;
+    snprintf(alone, sizeof(alone), "%d ", (int)command);
+    return read_children((pid_t)strtol(text, NULL, 10), text, sizeof(text)) >= 0 &&
+           (*text == '\0' || (strcmp(text, alone) == 0 && read_children(command, text, sizeof(text)) == 0));
+}
+
+/* Who has lost its parent in the namespace is a child of process 1, so all of it hangs below. */
+unsigned foreign_left(pid_t front, pid_t command)
+{
+    static struct process processes[MOST];
+    static pid_t below[MOST];
+    size_t count, found = 0, before;
+    unsigned left = 0;
+
+    if (is_command_alone(front, command))
+        return 0;
+    count = list_processes(processes, MOST);
+    below[found++] = front;
+    do {
+        before = found;
+        for (size_t i = 0; i < count; i++)
+            if (is_among(below, before, processes[i].parent) && !is_among(below, found, processes[i].pid) &&
+                found < MOST) {
+                below[found++] = processes[i].pid;
+                left +=
+                    processes[i].parent != front && processes[i].pid != command && processes[i].state != 'Z';
+            }
+    } while (found > before);
+    return left;
+}
+
+int foreign_status(int command_fd, int status)
+{
+    struct pidfd_info info = {.mask = PIDFD_INFO_EXIT};
+
+    if (command_fd < 0 || ioctl(command_fd, PIDFD_GET_INFO, &info) != 0 || !(info.mask & PIDFD_INFO_EXIT))
+        return status;
+    return info.exit_code;
+}
+
+bool foreign_failed(pid_t front)
+{
+    const struct timespec moment = {.tv_nsec = MOMENT_NS};
+
+    /* Its output has ended, so it is about to end. */
+    for (int i = 0; i < ENDING_MS * (1000000 / MOMENT_NS); i++) {
+        siginfo_t end = {0};
+
+        if (waitid(P_PID, (id_t)front, &end, WEXITED | WNOWAIT | WNOHANG) != 0)
+            return false;
+        if (end.si_pid == front)
+            return end.si_code != CLD_EXITED || end.si_status != LINK_FAILED;
+        nanosleep(&moment, NULL);
+    }
+    return false;
+}
+
+int foreign_error(struct error *error, const struct resolved *resolved, const char *words)
+{
+    struct host host = {0};
+    size_t length = strcspn(words, "\n");
+
+    host_ask_namespaces(&host, resolved->uid, resolved->gid);
+    if (host.namespaces.answer == HOST_NO)
+        return host_lack_error(error, &host.namespaces.lack, "bubblewrap");
+    error_set(error, ERROR_SANDBOX_UNAVAILABLE, EPROTO, "bubblewrap-failed",
+              "bubblewrap ended before the command, although namespaces can be made here%s%s",
+              length > 0 ? "; it said " : "",
+              length > 0 ? text_quote((char[600]){0}, 600, words, length < 500 ? length : 500) : "");
+    return error_hint(error, "use --backend namespace or landlock");
+}
