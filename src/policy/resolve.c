@@ -166,6 +166,17 @@ bool resolved_under_writable(const struct resolved *resolved, const char *path)
     return false;
 }
 
+static void free_hidden(struct hidden *hidden, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(hidden[i].path);
+        free(hidden[i].name);
+        free(hidden[i].sample);
+        fd_close(hidden[i].parent_fd);
+    }
+    free(hidden);
+}
+
 static void free_paths(struct resolved *resolved)
 {
     for (size_t i = 0; i < resolved->path_count; i++) {
@@ -176,13 +187,9 @@ static void free_paths(struct resolved *resolved)
     for (size_t i = 0; i < resolved->level_count; i++)
         strings_free(&resolved->levels[i].except);
     free(resolved->levels);
-    for (size_t i = 0; i < resolved->hidden_count; i++) {
-        free(resolved->hidden[i].path);
-        free(resolved->hidden[i].name);
-        free(resolved->hidden[i].sample);
-        fd_close(resolved->hidden[i].parent_fd);
-    }
-    free(resolved->hidden);
+    free_hidden(resolved->hidden, resolved->hidden_count);
+    free_hidden(resolved->around, resolved->around_count);
+    strings_free(&resolved->shown);
     for (size_t i = 0; i < resolved->edge_count; i++) {
         fd_close(resolved->edges[i].parent_fd);
         free(resolved->edges[i].parent);

@@ -63,11 +63,16 @@ struct hidden {
                       none */
     char *name;    /* below parent_fd */
     mode_t type;
+    dev_t device;
+    ino_t inode;
     bool named;
-    bool optional;    /* to be held if it can be, and noted if not */
-    bool readable;    /* the caller could read it: a control exists */
-    const char *held; /* NULL: held, by a level or because nothing above it is readable; else why not:
-                       * `inside-writable`, `contains-grant`, `too-many-siblings`, `not-listable` */
+    bool optional;     /* to be held if it can be, and noted if not */
+    bool readable;     /* the caller could read it: a control exists */
+    bool alias;        /* the same object as another one, seen by another mount */
+    bool plain_parent; /* named, and nothing is mounted below the directory that it is in */
+    const char *held;  /* NULL: held, by a level or because nothing above it is readable; else why not:
+                        * `inside-writable`, `contains-grant`, `too-many-siblings`, `not-listable`, and of an
+                        * alias `other-mount` */
     struct source source;
 };
 
@@ -127,6 +132,10 @@ struct resolved {
     size_t level_count;
     struct hidden *hidden;
     size_t hidden_count;
+    struct hidden *around; /* directories of which the hidden ones are what stands beside something granted or
+                              shown: with mounts, the directory itself can be hidden */
+    size_t around_count;
+    struct strings shown; /* canonical paths that --show names, as far as they are there */
     struct edge *edges;
     size_t edge_count;
 

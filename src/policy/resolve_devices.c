@@ -171,7 +171,7 @@ static int take_out(struct resolving *resolving, const char *mount, bool look)
 static int take_mounts_out(struct resolving *resolving)
 {
     struct strings mounts = {0};
-    int r = device_mounts(&mounts);
+    int r = device_mounts(&resolving->mounts, &mounts);
 
     if (r < 0 && r != -ENOMEM) {
         resolving->resolved->devices_elsewhere = true; /* nothing is known */

@@ -43,10 +43,11 @@ static int is_readable(struct hiding *hiding, const struct opened *opened, bool 
  * deepest wins, whatever the order; at the same path it is shown. */
 static bool is_shown(const struct hiding *hiding, const char *path, const struct set_item *item)
 {
-    for (size_t i = 0; i < hiding->shown.count && item; i++)
-        if (path_contains(hiding->shown.items[i], path))
+    for (size_t i = 0; i < hiding->resolving->resolved->shown.count && item; i++)
+        if (path_contains(hiding->resolving->resolved->shown.items[i], path))
             return true;
-    return strings_have(&hiding->shown, path) || strings_have(&hiding->resolving->read_named, path);
+    return strings_have(&hiding->resolving->resolved->shown, path) ||
+           strings_have(&hiding->resolving->read_named, path);
 }
 
 /* Looking for a file in a hidden directory, so that the directory can be tried at all. */
@@ -125,6 +126,8 @@ static int add_hidden(struct hiding *hiding, const struct opened *opened, const 
     struct resolved *resolved = hiding->resolving->resolved;
     struct hidden hidden = {.parent_fd = -1,
                             .type = opened->st.st_mode & S_IFMT,
+                            .device = opened->st.st_dev,
+                            .inode = opened->st.st_ino,
                             .named = asked->named && !asked->optional,
                             .optional = asked->optional,
                             .source = source};
@@ -315,7 +318,7 @@ static int find_shown(struct hiding *hiding)
             if (path_open(names.items[j], &opened) < 0)
                 continue;
             asked.grants = !set;
-            r = strings_add(&hiding->shown, opened.path) < 0
+            r = strings_add(&hiding->resolving->resolved->shown, opened.path) < 0
                     ? error_no_memory(resolving->error)
                     : resolving_note_links(resolving, &asked, &opened);
             if (r == 0)
@@ -338,6 +341,8 @@ int resolve_hidden(struct resolving *resolving)
     if (r == 0)
         r = resolving_check_links(resolving);
     if (r == 0)
+        r = hiding_aliases(&hiding);
+    if (r == 0)
         r = hiding_hold(&hiding);
     for (size_t i = 0; i < hiding.above_count; i++) {
         fd_close(hiding.above[i].fd);
@@ -348,7 +353,6 @@ int resolve_hidden(struct resolving *resolving)
         free(hiding.homes[i].home);
         strings_free(&hiding.homes[i].names);
     }
-    strings_free(&hiding.shown);
     free(hiding.around);
     return r;
 }

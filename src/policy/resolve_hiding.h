@@ -1,6 +1,6 @@
 /*
- * resolve_hiding.h - what the two files of hiding share: which objects (resolve_hide.c), and what holds them
- * (resolve_hold.c).
+ * resolve_hiding.h - what the files of hiding share: which objects (resolve_hide.c), by which other mounts
+ * (resolve_aliases.c), and what holds them (resolve_hold.c).
  */
 #ifndef CONFINE_POLICY_RESOLVE_HIDING_H
 #define CONFINE_POLICY_RESOLVE_HIDING_H
@@ -31,7 +31,6 @@ struct hiding {
     size_t home_count;
     struct above *above;
     size_t above_count;
-    struct strings shown;
     char *around; /* the hidden directory around a grant that was warned of last; NULL: none */
 };
 
@@ -48,6 +47,10 @@ int hiding_each_above(struct hiding *hiding, const char *path,
  * the error set. */
 int hide_object(struct hiding *hiding, const struct asked *asked, const struct opened *opened,
                 struct source source);
+
+/* hiding_aliases() - hide the same objects where another mount shows them. Return: 0 or a negative errno with
+ * the error set. */
+int hiding_aliases(struct hiding *hiding);
 
 /* hiding_hold() - decide for each hidden object whether it can be held, and make the levels. Return: 0 or a
  * negative errno with the error set. */

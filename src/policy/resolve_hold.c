@@ -161,7 +161,7 @@ static int add_level(struct hiding *hiding, size_t at, const char *name, void *d
 }
 
 /* Is something granted in HIDDEN, so that hiding it would take the grant away? */
-static bool holds_grant(const struct resolving *resolving, const struct hiding *hiding, const char *path)
+static bool holds_grant(const struct resolving *resolving, const char *path)
 {
     const struct resolved *resolved = resolving->resolved;
 
@@ -171,8 +171,8 @@ static bool holds_grant(const struct resolving *resolving, const struct hiding *
     for (size_t i = 0; i < resolving->read_named.count; i++)
         if (path_contains(path, resolving->read_named.items[i]))
             return true;
-    for (size_t i = 0; i < hiding->shown.count; i++)
-        if (path_contains(path, hiding->shown.items[i]))
+    for (size_t i = 0; i < resolved->shown.count; i++)
+        if (path_contains(path, resolved->shown.items[i]))
             return true;
     return false;
 }
@@ -210,7 +210,7 @@ static int find_hold(struct hiding *hiding, struct hidden *hidden)
     const struct resolved *resolved = hiding->resolving->resolved;
     int r;
 
-    if (holds_grant(hiding->resolving, hiding, hidden->path))
+    if (holds_grant(hiding->resolving, hidden->path))
         hidden->held = "contains-grant";
     else if (resolved_under_writable(resolved, hidden->path))
         hidden->held = "inside-writable";
@@ -228,6 +228,8 @@ static int hold(struct hiding *hiding, struct hidden *hidden)
 {
     int r = find_hold(hiding, hidden);
 
+    if (hidden->held && hidden->alias)
+        hidden->held = "other-mount";
     if (r == 0 && hidden->held && hidden->optional &&
         resolved_skip(hiding->resolving->resolved, "--hide", hidden->path, hidden->held) < 0)
         r = error_no_memory(hiding->resolving->error);
@@ -251,7 +253,7 @@ static bool is_shown_itself(const struct hiding *hiding, const char *path)
     for (size_t i = 0; i < resolved->path_count; i++)
         if (resolved->paths[i].grant != GRANT_NONE && strcmp(path, resolved->paths[i].path) == 0)
             return true;
-    return strings_have(&hiding->resolving->read_named, path) || strings_have(&hiding->shown, path);
+    return strings_have(&hiding->resolving->read_named, path) || strings_have(&resolved->shown, path);
 }
 
 struct beside {
@@ -325,10 +327,9 @@ static int hide_around(struct hiding *hiding, size_t index)
                          "the hidden path %s: %s", QUOTE(around.path), strerror(-r));
     if (r < 0)
         return r;
-    free(around.path);
-    free(around.name);
-    free(around.sample);
-    fd_close(around.parent_fd);
+    if (!array_more(&resolved->around, resolved->around_count, sizeof(around)))
+        return error_no_memory(hiding->resolving->error);
+    resolved->around[resolved->around_count++] = around;
     resolved->hidden_count--;
     memmove(&resolved->hidden[index], &resolved->hidden[index + 1],
             (resolved->hidden_count - index) * sizeof(around));
@@ -341,7 +342,7 @@ static int hide_around_all(struct hiding *hiding)
     int r = 0;
 
     for (size_t i = 0; i < resolved->hidden_count && r >= 0; i += r == 0)
-        r = holds_grant(hiding->resolving, hiding, resolved->hidden[i].path) ? hide_around(hiding, i) : 0;
+        r = holds_grant(hiding->resolving, resolved->hidden[i].path) ? hide_around(hiding, i) : 0;
     return r < 0 ? r : 0;
 }
 

@@ -38,6 +38,24 @@ struct led {
     bool root; /* the link belongs to root */
 };
 
+/* One mount. Root and point are asked for when they are needed: mounts_name(). */
+struct mount_row {
+    uint64_t id, above; /* above: the mount that it is mounted on */
+    dev_t device;       /* of the file system; that of an object in it may be another */
+    uint64_t magic;     /* 0 in a table from text */
+    bool nodes;         /* from text: devtmpfs or devpts */
+    char *root;         /* what of the file system is mounted; NULL: not asked */
+    char *point;        /* where */
+};
+
+struct mount_table {
+    struct mount_row *rows;
+    size_t count;
+    bool looked;
+    bool text; /* from /proc/self/mountinfo; then the numbers are others */
+    int failed;
+};
+
 struct resolving {
     const struct policy *policy;
     char *const *env;
@@ -60,6 +78,7 @@ struct resolving {
 
     struct led *led;
     size_t led_count;
+    struct mount_table mounts;
 };
 
 /* --- resolve_paths.c --- */
@@ -146,12 +165,32 @@ int directory_names(int at, int (*visit)(const char *name, void *data), void *da
 /* --- resolve_mounts.c --- */
 
 /*
+ * mounts_look() - read what is mounted, unless that was done before.
+ *
+ * Return: 0, -ENOMEM, or another negative errno when nothing is known.
+ */
+int mounts_look(struct mount_table *table);
+
+/* mounts_from_text() - the same anew from the text: the kernel counts mounts, and does not tell more of them.
+ */
+void mounts_from_text(struct mount_table *table);
+void mounts_free(struct mount_table *table);
+
+/* mounts_name() - fill in root and point of a row. Return: 0, -ENOENT when it is gone, or another negative
+ * errno. */
+int mounts_name(const struct mount_table *table, struct mount_row *row);
+
+/* mounts_find() - the mount that @name below @at is on; an empty name means @at. @path: its canonical name.
+ * Return: a row of the table, NULL when it is not known. */
+struct mount_row *mounts_find(const struct mount_table *table, int at, const char *name, const char *path);
+
+/*
  * device_mounts() - the mounts outside of /dev that hold device nodes.
  * @mounts: names are added; freed by the caller, on failure as well
  *
  * Return: 0, -ENOMEM, or another negative errno when nothing is known.
  */
-int device_mounts(struct strings *mounts);
+int device_mounts(struct mount_table *table, struct strings *mounts);
 
 /* --- resolve_user.c --- */
 int resolving_start(struct resolving *resolving);

@@ -1,8 +1,10 @@
 /*
- * resolve_mounts.c - where the file systems of device nodes are mounted besides /dev.
+ * resolve_mounts.c - what is mounted where, looked at once; and where the file systems of device nodes are
+ * mounted besides /dev.
  *
  * listmount() and statmount() answer in numbers (Linux 6.8); elsewhere the text of /proc/self/mountinfo is
- * taken apart, which the kernel writes in the time of thirty other calls.
+ * taken apart, which the kernel writes in the time of thirty other calls. The kernel makes room for three
+ * paths whenever it is asked for a name, so it is asked for few: which mounts matter is seen by numbers.
  *
  * Should:  find each mount of devtmpfs, of devpts, and of the file system that /dev is on.
  * Mustn't: believe a call that answers nothing: then the text counts.
@@ -19,11 +21,14 @@
 #define ROUND        128        /* ids that are asked for at once */
 #define ROUNDS_MOST  1024       /* a table that grows forever is none */
 #define ROOT_MOUNT   UINT64_MAX /* LSMT_ROOT */
+#define EMPTY_PATH   0x1000     /* AT_EMPTY_PATH */
 #define MAGIC_DEVPTS UINT64_C(0x1cd1)
 #define MAGIC_TMPFS  UINT64_C(0x01021994) /* devtmpfs has this one or the next */
 #define MAGIC_RAMFS  UINT64_C(0x858458f6)
-#define WANT_UNIQUE  UINT32_C(0x4000) /* STATX_MNT_ID_UNIQUE */
-#define WANT_NUMBERS UINT64_C(0x01)   /* STATMOUNT_SB_BASIC */
+#define WANT_ID      UINT32_C(0x1000) /* STATX_MNT_ID: the number in the text */
+#define WANT_UNIQUE  UINT32_C(0x4000) /* STATX_MNT_ID_UNIQUE: that of listmount() */
+#define WANT_NUMBERS UINT64_C(0x03)   /* STATMOUNT_SB_BASIC, STATMOUNT_MNT_BASIC */
+#define WANT_ROOT    UINT64_C(0x08)   /* STATMOUNT_MNT_ROOT */
 #define WANT_MOUNT   UINT64_C(0x10)   /* STATMOUNT_MNT_POINT */
 #define WANT_TYPE    UINT64_C(0x20)   /* STATMOUNT_FS_TYPE */
 
@@ -45,8 +50,10 @@ struct mount_answer {
     uint64_t magic;
     uint32_t flags;
     uint32_t type; /* offset of the file system's name in `text` */
-    uint64_t unread[8];
-    uint32_t root;
+    uint64_t id;
+    uint64_t above;
+    uint64_t unread[6];
+    uint32_t root;  /* offset of the root's name in `text` */
     uint32_t mount; /* offset of the mount point's name in `text` */
     uint64_t later[50];
     char text[PATH_MAX + 256];
@@ -73,22 +80,9 @@ struct dev {
 _Static_assert(offsetof(struct object_answer, mode) == 28, "struct statx");
 _Static_assert(offsetof(struct object_answer, mount) == 144, "struct statx");
 _Static_assert(sizeof(struct object_answer) == 256, "struct statx");
+_Static_assert(offsetof(struct mount_answer, above) == 48, "struct statmount");
 _Static_assert(offsetof(struct mount_answer, mount) == 108, "struct statmount");
 _Static_assert(offsetof(struct mount_answer, text) == 512, "struct statmount");
-
-/* The file system of /dev, 0 if it is none of its own. */
-static dev_t device_of_dev(void)
-{
-    struct stat root, dev;
-
-    return stat("/", &root) == 0 && stat("/dev", &dev) == 0 && root.st_dev != dev.st_dev ? dev.st_dev : 0;
-}
-
-/* Takes a mount's name, unless it is the root or lies in /dev. Return: 0 or -ENOMEM. */
-static int add_mount(struct strings *mounts, const char *mount)
-{
-    return mount[0] != '/' || !mount[1] || path_contains("/dev", mount) ? 0 : strings_add(mounts, mount);
-}
 
 /* --- by number ------------------------------------------------------------------------------------------ */
 
@@ -113,90 +107,39 @@ static bool is_string(const struct mount_answer *answer, uint32_t at)
     return at < sizeof(answer->text) && memchr(answer->text + at, '\0', sizeof(answer->text) - at);
 }
 
-/* Return: 1 when the mount is a devtmpfs, 0 when not or when it is gone, or -errno. */
-static int is_devtmpfs(uint64_t id, struct mount_answer *answer)
+static int add_row(struct mount_table *table, const struct mount_row *row)
 {
-    int r = ask_mount(id, WANT_TYPE, answer);
-
-    if (r != 0)
-        return r < 0 ? r : 0;
-    return is_string(answer, answer->type) ? strcmp(answer->text + answer->type, "devtmpfs") == 0 : -EPROTO;
+    if (!array_more(&table->rows, table->count, sizeof(*row)))
+        return -ENOMEM;
+    table->rows[table->count++] = *row;
+    return 0;
 }
 
-/* Return: 1 when the mount holds device nodes, 0 when not or when it is gone, or -errno. */
-static int holds_devices(uint64_t id, const struct dev *dev, struct mount_answer *answer)
+static int take_number(struct mount_table *table, uint64_t id, struct mount_answer *answer)
 {
     int r = ask_mount(id, WANT_NUMBERS, answer);
 
     if (r != 0)
         return r < 0 ? r : 0;
-    if (answer->magic == MAGIC_DEVPTS ||
-        (dev->device && makedev(answer->device_major, answer->device_minor) == dev->device))
-        return 1;
-    if (dev->only_devtmpfs || (answer->magic != MAGIC_TMPFS && answer->magic != MAGIC_RAMFS))
-        return 0;
-    return is_devtmpfs(id, answer);
+    return add_row(table, &(struct mount_row){.id = id,
+                                              .above = answer->above,
+                                              .device = makedev(answer->device_major, answer->device_minor),
+                                              .magic = answer->magic});
 }
 
-static int take_mount(uint64_t id, const struct dev *dev, struct mount_answer *answer, struct strings *mounts)
+static int ask_kernel(struct mount_table *table, struct mount_answer *answer)
 {
-    int r;
-
-    if (id == dev->mount || id == dev->pts_mount)
-        return 0;
-    r = holds_devices(id, dev, answer);
-    if (r <= 0)
-        return r;
-    r = ask_mount(id, WANT_MOUNT, answer);
-    if (r != 0)
-        return r < 0 ? r : 0;
-    return is_string(answer, answer->mount) ? add_mount(mounts, answer->text + answer->mount) : -EPROTO;
-}
-
-/* The mount that the directory PATH is on, 0 where the kernel does not say, and through a link: what that
- * leads to is not in /dev. */
-static uint64_t find_mount(const char *path)
-{
-    struct object_answer object = {0};
-    long r = kernel_call(SYS_statx, AT_FDCWD, KERNEL_PTR(path), AT_SYMLINK_NOFOLLOW, WANT_UNIQUE,
-                         KERNEL_PTR(&object), 0);
-
-    return r == 0 && (object.mask & WANT_UNIQUE) && S_ISDIR(object.mode) ? object.mount : 0;
-}
-
-/* The kernel makes room for three paths whenever it is asked for a name. So it is asked for few: what is
- * mounted on /dev and /dev/pts is known by its number, and there is one devtmpfs, however often it is
- * mounted. Return: 0 or -errno. */
-static int look_at_dev(struct dev *dev, struct mount_answer *answer)
-{
-    int r = 0;
-
-    dev->mount = find_mount("/dev");
-    if (dev->mount)
-        dev->pts_mount = find_mount("/dev/pts");
-    if (dev->mount && dev->device)
-        r = is_devtmpfs(dev->mount, answer);
-    dev->only_devtmpfs = r == 1;
-    return r < 0 ? r : 0;
-}
-
-static int ask_kernel(dev_t device, struct strings *mounts)
-{
-    static struct mount_answer answer;
     struct mount_request request = {.size = sizeof(request), .id = ROOT_MOUNT};
-    struct dev dev = {.device = device};
     uint64_t ids[ROUND];
-    int r = look_at_dev(&dev, &answer);
 
-    if (r < 0)
-        return r;
     for (int round = 0; round < ROUNDS_MOST; round++) {
         long count = kernel_call(SYS_listmount, KERNEL_PTR(&request), KERNEL_PTR(ids), ROUND, 0, 0, 0);
 
         if (count < 0 || count > ROUND || (count == 0 && round == 0)) /* there is a root at least */
             return count < 0 ? (int)count : -EPROTO;
         for (long i = 0; i < count; i++) {
-            r = take_mount(ids[i], &dev, &answer, mounts);
+            int r = take_number(table, ids[i], answer);
+
             if (r < 0)
                 return r;
         }
@@ -224,27 +167,47 @@ static void unescape(char *field)
     *to = '\0';
 }
 
-/* id parent MAJOR:MINOR root MOUNT options [optional]... - TYPE source options. Return: the mount's name when
- * it holds device nodes, else NULL. */
-static char *parse_mount(char *line, dev_t device)
+/* Ends the field that begins at *NEXT. Return: it, unescaped. */
+static char *take_field(char **next)
 {
-    unsigned major_number, minor_number;
-    char *type = strstr(line, " - "), *mount = NULL;
-    int at = 0;
+    char *field = *next, *end = field + strcspn(field, " ");
 
-    if (!type || sscanf(line, "%*u %*u %u:%u %*s %n", &major_number, &minor_number, &at) != 2 || at == 0)
-        return NULL;
-    mount = line + at;
-    mount[strcspn(mount, " ")] = '\0';
-    unescape(mount);
-    type += 3;
-    if (strncmp(type, "devtmpfs ", 9) != 0 && strncmp(type, "devpts ", 7) != 0 &&
-        (device == 0 || makedev(major_number, minor_number) != device))
-        return NULL;
-    return mount;
+    *next = *end ? end + 1 : end;
+    *end = '\0';
+    unescape(field);
+    return field;
 }
 
-static int read_table(dev_t device, struct strings *mounts)
+/* id parent MAJOR:MINOR root MOUNT options [optional]... - TYPE source options. Return: 0 (also for a line
+ * that says nothing) or -ENOMEM. */
+static int take_line(struct mount_table *table, char *line)
+{
+    unsigned long long id, above;
+    unsigned major_number, minor_number;
+    struct mount_row row;
+    char *type = strstr(line, " - "), *next;
+    int at = 0, r;
+
+    if (!type || sscanf(line, "%llu %llu %u:%u %n", &id, &above, &major_number, &minor_number, &at) != 4 ||
+        at == 0)
+        return 0;
+    next = line + at;
+    type += 3;
+    row = (struct mount_row){.id = id,
+                             .above = above,
+                             .device = makedev(major_number, minor_number),
+                             .nodes = strncmp(type, "devtmpfs ", 9) == 0 || strncmp(type, "devpts ", 7) == 0};
+    row.root = strdup(take_field(&next));
+    row.point = strdup(take_field(&next));
+    r = row.root && row.point ? add_row(table, &row) : -ENOMEM;
+    if (r < 0) {
+        free(row.root);
+        free(row.point);
+    }
+    return r;
+}
+
+static int read_table(struct mount_table *table)
 {
     _cleanup_fd_ int fd = openat(AT_FDCWD, "/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
     _cleanup_free_ char *text = NULL;
@@ -252,25 +215,177 @@ static int read_table(dev_t device, struct strings *mounts)
     int r = fd < 0 ? -errno : fd_read_all(fd, TEXT_MOST, &text, &length);
 
     for (char *line = text, *next; r == 0 && line && *line; line = next) {
-        char *mount;
-
         next = line + strcspn(line, "\n");
         if (*next)
             *next++ = '\0';
-        mount = parse_mount(line, device);
-        if (mount)
-            r = add_mount(mounts, mount);
+        r = take_line(table, line);
     }
     return r;
 }
 
-int device_mounts(struct strings *mounts)
-{
-    dev_t device = device_of_dev();
-    int r = ask_kernel(device, mounts);
+/* --- the table ------------------------------------------------------------------------------------------ */
 
-    if (r == 0 || r == -ENOMEM)
+static struct mount_answer answer; /* a page and more: not for the stack */
+
+void mounts_free(struct mount_table *table)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        free(table->rows[i].root);
+        free(table->rows[i].point);
+    }
+    free(table->rows);
+    *table = (struct mount_table){0};
+}
+
+void mounts_from_text(struct mount_table *table)
+{
+    mounts_free(table);
+    table->text = true;
+    table->failed = read_table(table);
+    table->looked = true;
+}
+
+int mounts_look(struct mount_table *table)
+{
+    if (table->looked)
+        return table->failed;
+    table->failed = ask_kernel(table, &answer);
+    table->looked = true;
+    if (table->failed < 0 && table->failed != -ENOMEM)
+        mounts_from_text(table);
+    return table->failed;
+}
+
+int mounts_name(const struct mount_table *table, struct mount_row *row)
+{
+    int r;
+
+    if (row->point || table->text)
+        return 0;
+    r = ask_mount(row->id, WANT_ROOT | WANT_MOUNT, &answer);
+    if (r != 0)
+        return r < 0 ? r : -ENOENT;
+    if (!is_string(&answer, answer.root) || !is_string(&answer, answer.mount))
+        return -EPROTO;
+    row->root = strdup(answer.text + answer.root);
+    row->point = strdup(answer.text + answer.mount);
+    return row->root && row->point ? 0 : -ENOMEM;
+}
+
+/* The number of the mount that NAME below AT is on (AT itself where NAME is empty), 0 where the kernel does
+ * not say. Links are not followed. */
+static uint64_t find_mount(int at, const char *name, uint32_t wanted, bool only_directory)
+{
+    struct object_answer object = {0};
+    long r = kernel_call(SYS_statx, at, KERNEL_PTR(name), AT_SYMLINK_NOFOLLOW | EMPTY_PATH, wanted,
+                         KERNEL_PTR(&object), 0);
+
+    return r == 0 && (object.mask & wanted) && (!only_directory || S_ISDIR(object.mode)) ? object.mount : 0;
+}
+
+struct mount_row *mounts_find(const struct mount_table *table, int at, const char *name, const char *path)
+{
+    uint64_t id = find_mount(at, name, table->text ? WANT_ID : WANT_UNIQUE, false);
+    struct mount_row *found = NULL;
+
+    for (size_t i = 0; i < table->count; i++) {
+        struct mount_row *row = &table->rows[i];
+
+        if (id ? row->id == id
+               : table->text && path_contains(row->point, path) &&
+                     (!found || strlen(row->point) >= strlen(found->point)))
+            found = row;
+    }
+    return found;
+}
+
+/* --- mounts of device nodes ------------------------------------------------------------------------------
+ */
+
+/* The file system of /dev, 0 if it is none of its own. */
+static dev_t device_of_dev(void)
+{
+    struct stat root, dev;
+
+    return stat("/", &root) == 0 && stat("/dev", &dev) == 0 && root.st_dev != dev.st_dev ? dev.st_dev : 0;
+}
+
+/* Takes a mount's name, unless it is the root or lies in /dev. Return: 0 or -ENOMEM. */
+static int add_mount(struct strings *mounts, const char *mount)
+{
+    return mount[0] != '/' || !mount[1] || path_contains("/dev", mount) ? 0 : strings_add(mounts, mount);
+}
+
+/* Return: 1 when the mount is a devtmpfs, 0 when not or when it is gone, or -errno. */
+static int is_devtmpfs(uint64_t id)
+{
+    int r = ask_mount(id, WANT_TYPE, &answer);
+
+    if (r != 0)
+        return r < 0 ? r : 0;
+    return is_string(&answer, answer.type) ? strcmp(answer.text + answer.type, "devtmpfs") == 0 : -EPROTO;
+}
+
+/* Return: 1 when the mount holds device nodes, 0 when not or when it is gone, or -errno. */
+static int holds_devices(const struct mount_row *row, const struct dev *dev)
+{
+    if (row->id == dev->mount || row->id == dev->pts_mount)
+        return 0;
+    if (row->magic == MAGIC_DEVPTS || (dev->device && row->device == dev->device))
+        return 1;
+    if (dev->only_devtmpfs || (row->magic != MAGIC_TMPFS && row->magic != MAGIC_RAMFS))
+        return 0;
+    return is_devtmpfs(row->id);
+}
+
+/* What is mounted on /dev and /dev/pts is known by its number, and there is one devtmpfs, however often it is
+ * mounted: so few are asked for their type. Return: 0 or -errno. */
+static int look_at_dev(struct dev *dev)
+{
+    int r = 0;
+
+    dev->mount = find_mount(AT_FDCWD, "/dev", WANT_UNIQUE, true);
+    if (dev->mount)
+        dev->pts_mount = find_mount(AT_FDCWD, "/dev/pts", WANT_UNIQUE, true);
+    if (dev->mount && dev->device)
+        r = is_devtmpfs(dev->mount);
+    dev->only_devtmpfs = r == 1;
+    return r < 0 ? r : 0;
+}
+
+static int find_device_mounts(struct mount_table *table, struct strings *mounts)
+{
+    struct dev dev = {.device = device_of_dev()};
+    int r = mounts_look(table);
+
+    if (r == 0 && !table->text)
+        r = look_at_dev(&dev);
+    for (size_t i = 0; i < table->count && r == 0; i++) {
+        struct mount_row *row = &table->rows[i];
+
+        if (table->text)
+            r = row->nodes || (dev.device && row->device == dev.device);
+        else
+            r = holds_devices(row, &dev);
+        if (r > 0)
+            r = mounts_name(table, row);
+        else if (r == 0)
+            continue;
+        if (r == 0)
+            r = add_mount(mounts, row->point);
+        else if (r == -ENOENT)
+            r = 0;
+    }
+    return r;
+}
+
+int device_mounts(struct mount_table *table, struct strings *mounts)
+{
+    int r = find_device_mounts(table, mounts);
+
+    if (r == 0 || r == -ENOMEM || table->text)
         return r;
     strings_free(mounts);
-    return read_table(device, mounts);
+    mounts_from_text(table);
+    return find_device_mounts(table, mounts);
 }

@@ -121,6 +121,7 @@ void resolving_end(struct resolving *resolving)
         free(resolving->led[i].what);
     }
     free(resolving->led);
+    mounts_free(&resolving->mounts);
 }
 
 static int refuse_user(struct resolving *resolving, uid_t uid)

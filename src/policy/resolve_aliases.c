@@ -1,0 +1,189 @@
+/*
+ * resolve_aliases.c - other mounts by which a hidden object is seen: a bind mount, or a file system that is
+ * mounted twice.
+ *
+ * A path in a file system is the root of the mount and what comes behind the
+ * mount point. So where another mount of the same file system shows that path
+ * is known without a search. Device and inode decide whether it is the object.
+ *
+ * Should:  cost no more than counting where no file system is mounted twice.
+ * Mustn't: take an object for hidden because one of its names is.
+ */
+#include "policy/resolve_hiding.h"
+
+#include <fcntl.h>
+
+#define DEVICES_MOST 16 /* file systems whose number of mounts is remembered */
+
+/* What of @path comes behind @above, which contains it: empty, or with its slash. */
+static const char *path_behind(const char *above, const char *path)
+{
+    return path + (above[1] ? strlen(above) : strcmp(path, "/") == 0);
+}
+
+/* BEHIND, which is empty or begins with a slash, below @above. NULL: out of memory. */
+static char *path_join(const char *above, const char *behind)
+{
+    char *path;
+
+    if (asprintf(&path, "%s%s", above[1] || !*behind ? above : "", behind) < 0)
+        return NULL;
+    return path;
+}
+
+/* File systems by the device of their objects, which is not always that of the mount. */
+struct repeated {
+    dev_t device[DEVICES_MOST];
+    bool more[DEVICES_MOST]; /* mounted more than once */
+    size_t count;
+};
+
+static bool is_repeated(const struct mount_table *mounts, struct repeated *repeated,
+                        const struct hidden *hidden)
+{
+    const struct mount_row *mount;
+    size_t count = 0;
+
+    for (size_t i = 0; i < repeated->count; i++)
+        if (repeated->device[i] == hidden->device)
+            return repeated->more[i];
+    mount = mounts_find(mounts, hidden->parent_fd, hidden->name, hidden->path);
+    for (size_t i = 0; i < mounts->count && mount; i++)
+        count += mounts->rows[i].device == mount->device;
+    if (repeated->count < DEVICES_MOST) {
+        repeated->device[repeated->count] = hidden->device;
+        repeated->more[repeated->count++] = count > 1;
+    }
+    return count > 1;
+}
+
+/* Hides what @path leads to, if it is the object of hidden[INDEX], or with @mount a part of it that is
+ * mounted there. Return: 0 or a negative errno with the error set. */
+static int hide_alias(struct hiding *hiding, size_t index, const char *path, const struct mount_row *mount)
+{
+    struct resolving *resolving = hiding->resolving;
+    struct resolved *resolved = resolving->resolved;
+    struct hidden original = resolved->hidden[index]; /* the array grows */
+    struct asked asked = {
+        .by = "hide", .value = path, .named = original.named, .optional = original.optional};
+    _cleanup_opened_ struct opened opened = {.fd = -1};
+    size_t before = resolved->hidden_count;
+    int r;
+
+    if (strcmp(path, "/") == 0 || path_contains(original.path, path))
+        return 0;
+    r = path_open(path, &opened);
+    if (r < 0) /* covered by another mount, or out of the caller's reach */
+        return r == -ENOMEM ? error_no_memory(resolving->error) : 0;
+    if (mount ? mounts_find(&resolving->mounts, opened.fd, "", path) != mount
+              : opened.st.st_dev != original.device || opened.st.st_ino != original.inode)
+        return 0;
+    r = hide_object(hiding, &asked, &opened, original.source);
+    if (resolved->hidden_count > before)
+        resolved->hidden[before].alias = true;
+    return r;
+}
+
+/* Return: 0, or a negative errno, without the error where the table is to be read again. */
+static int find_aliases(struct hiding *hiding, size_t index)
+{
+    const struct hidden *hidden = &hiding->resolving->resolved->hidden[index];
+    const struct mount_table *mounts = &hiding->resolving->mounts;
+    struct mount_row *own = mounts_find(mounts, hidden->parent_fd, hidden->name, hidden->path);
+    _cleanup_free_ char *inner = NULL;
+    int r = own ? mounts_name(mounts, own) : -ENOENT;
+
+    if (r < 0 || !path_contains(own->point, hidden->path))
+        return r == -ENOENT ? 0 : r;
+    inner = path_join(own->root, path_behind(own->point, hidden->path));
+    if (!inner)
+        return -ENOMEM;
+    for (size_t i = 0; i < mounts->count && r == 0; i++) {
+        struct mount_row *other = &mounts->rows[i];
+        _cleanup_free_ char *path = NULL;
+        bool part;
+
+        if (other == own || other->device != own->device)
+            continue;
+        r = mounts_name(mounts, other);
+        if (r < 0) {
+            r = r == -ENOENT ? 0 : r;
+            continue;
+        }
+        part = !path_contains(other->root, inner);
+        if (other->point[0] != '/' || (part && !path_contains(inner, other->root)))
+            continue;
+        path = path_join(other->point, part ? "" : path_behind(other->root, inner));
+        r = path ? hide_alias(hiding, index, path, part ? other : NULL) : -ENOMEM;
+    }
+    return r;
+}
+
+/* Is nothing mounted below the directory that a named path is in? Then a view can show the directory anew,
+ * without the name. */
+static int look_beside(struct hiding *hiding, struct hidden *hidden)
+{
+    const struct mount_table *mounts = &hiding->resolving->mounts;
+    _cleanup_free_ char *parent = NULL;
+    const struct mount_row *own;
+    const char *name;
+    bool plain;
+
+    if (path_parent(hidden->path, &parent, &name) < 0)
+        return -ENOMEM;
+    own = mounts_find(mounts, hidden->parent_fd, "", parent);
+    plain = own != NULL;
+    for (size_t i = 0; i < mounts->count && plain; i++) {
+        struct mount_row *row = &mounts->rows[i];
+        int r = row->above == own->id && row != own ? mounts_name(mounts, row) : -ENOENT;
+
+        if (r < 0 && r != -ENOENT)
+            return r;
+        plain = r == -ENOENT || !path_contains(parent, row->point);
+    }
+    hidden->plain_parent = plain;
+    return 0;
+}
+
+static int look_at_all(struct hiding *hiding)
+{
+    struct resolved *resolved = hiding->resolving->resolved;
+    const struct mount_table *mounts = &hiding->resolving->mounts;
+    size_t count = resolved->hidden_count; /* what is added has been found by its object */
+    struct repeated repeated = {0};
+    int r = 0;
+
+    for (size_t i = 0; i < count && r == 0; i++)
+        if (is_repeated(mounts, &repeated, &resolved->hidden[i]))
+            r = find_aliases(hiding, i);
+    for (size_t i = 0; i < resolved->hidden_count && r == 0; i++)
+        if (resolved->hidden[i].named)
+            r = look_beside(hiding, &resolved->hidden[i]);
+    return r;
+}
+
+int hiding_aliases(struct hiding *hiding)
+{
+    struct resolving *resolving = hiding->resolving;
+    int r;
+
+    if (resolving->resolved->hidden_count == 0)
+        return 0;
+    r = mounts_look(&resolving->mounts);
+    if (r == 0)
+        r = look_at_all(hiding);
+    if (r < 0 && r != -ENOMEM && resolving->error->code == ERROR_NONE && !resolving->mounts.text) {
+        mounts_from_text(&resolving->mounts);
+        r = resolving->mounts.failed == 0 ? look_at_all(hiding) : resolving->mounts.failed;
+    }
+    if (r == -ENOMEM)
+        return error_no_memory(resolving->error);
+    if (r < 0 && resolving->error->code == ERROR_NONE) /* nothing is known */
+        r = strings_addf(&resolving->resolved->warnings,
+                         "mounts-unknown: what is mounted where cannot be seen (%s): a hidden path may be "
+                         "readable by another mount",
+                         strerror(-r)) < 0
+                ? error_no_memory(resolving->error)
+                : 0;
+    return r;
+}

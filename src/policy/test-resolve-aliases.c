@@ -1,0 +1,233 @@
+/* test-resolve-aliases.c - hidden objects that another mount shows; in a mount namespace of the test's own.
+ */
+#include "harness.h"
+
+#include "links/kernel_abi.h"
+#include "policy/test-resolve.h"
+
+#include <sched.h>
+#include <stddef.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+
+/* How the list of mounts is read: by number, or by the text where the kernel refuses that. */
+static const struct reading {
+    const char *name;
+    bool text;
+} readings[] = {{"by number", false}, {"by text", true}};
+
+static void write_file(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+    need(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) && close(fd) == 0);
+}
+
+/* Mounts of this process alone. */
+static void own_mounts(void)
+{
+    uid_t uid = geteuid();
+    gid_t gid = getegid();
+    char map[40];
+
+    if (unshare(uid == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0)
+        test_skip("no mount namespace: %s", strerror(errno));
+    if (uid != 0) {
+        write_file("/proc/self/setgroups", "deny");
+        snprintf(map, sizeof(map), "%u %u 1", uid, uid);
+        write_file("/proc/self/uid_map", map);
+        snprintf(map, sizeof(map), "%u %u 1", gid, gid);
+        write_file("/proc/self/gid_map", map);
+    }
+    if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+        test_skip("no mounts: %s", strerror(errno));
+}
+
+static void bind_mount(const char *from, const char *to)
+{
+    if (mount(from, to, NULL, MS_BIND, NULL) != 0)
+        test_skip("no bind mounts: %s", strerror(errno));
+}
+
+/* From here on the kernel tells nothing in numbers. */
+static void refuse_numbers(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_listmount, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+
+    need(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    need(kernel_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, KERNEL_PTR(&program), 0, 0, 0) == 0);
+}
+
+static struct trial start(const struct reading *reading)
+{
+    struct trial trial = trial_start();
+
+    trial_add(&trial, LIST_HIDE, "!@credentials");
+    own_mounts();
+    trial_directory("keys");
+    trial_directory("keys/inner");
+    trial_file("keys/inner/one", 0600);
+    trial_file("keys/two", 0600);
+    trial_directory("seen");
+    if (reading->text)
+        refuse_numbers();
+    return trial;
+}
+
+static bool is_level_of(const struct trial *trial, const char *path, const char *name)
+{
+    for (size_t i = 0; i < trial->resolved.level_count; i++) {
+        const struct hide_level *level = &trial->resolved.levels[i];
+
+        if (strcmp(trial->resolved.paths[level->path].path, path) == 0 && strings_have(&level->except, name))
+            return true;
+    }
+    return false;
+}
+
+TEST_EACH(what_a_bind_mount_shows_is_hidden, struct reading, readings)
+{
+    struct trial trial = start(row);
+    const struct hidden *alias;
+
+    bind_mount(trial_path("keys"), trial_path("seen"));
+    trial_add(&trial, LIST_HIDE, trial_path("keys/inner/one"));
+    need(trial_resolve(&trial) == 0);
+    check_int(trial.resolved.hidden_count, 2);
+    alias = trial_hidden(&trial, "seen/inner/one");
+    need(alias);
+    check(alias->alias && alias->named && !alias->held);
+    check_int(alias->source.list, LIST_HIDE);
+    check_str(alias->sample, "one");
+    check(is_level_of(&trial, trial_path("seen/inner"), "one"));
+    check(is_level_of(&trial, trial_path("keys/inner"), "one"));
+    check(!trial_hidden(&trial, "keys/inner/one")->alias);
+    trial_end(&trial);
+}
+
+TEST_EACH(a_file_mounted_by_itself_is_hidden, struct reading, readings)
+{
+    struct trial trial = start(row);
+
+    trial_file("seen/file", 0600);
+    bind_mount(trial_path("keys/two"), trial_path("seen/file"));
+    trial_add(&trial, LIST_HIDE, trial_path("keys/two"));
+    need(trial_resolve(&trial) == 0);
+    check_int(trial.resolved.hidden_count, 2);
+    need(trial_hidden(&trial, "seen/file"));
+    check(trial_hidden(&trial, "seen/file")->alias);
+    trial_end(&trial);
+}
+
+/* It works from either side: what was named may be the mount. */
+TEST_EACH(the_place_behind_a_mount_is_hidden, struct reading, readings)
+{
+    struct trial trial = start(row);
+
+    bind_mount(trial_path("keys"), trial_path("seen"));
+    trial_add(&trial, LIST_HIDE, trial_path("seen"));
+    need(trial_resolve(&trial) == 0);
+    check_int(trial.resolved.hidden_count, 2);
+    need(trial_hidden(&trial, "keys"));
+    check(trial_hidden(&trial, "keys")->alias);
+    trial_end(&trial);
+}
+
+TEST_EACH(a_part_mounted_elsewhere_is_hidden, struct reading, readings)
+{
+    struct trial trial = start(row);
+
+    bind_mount(trial_path("keys/inner"), trial_path("seen"));
+    trial_add(&trial, LIST_HIDE, trial_path("keys"));
+    need(trial_resolve(&trial) == 0);
+    check_int(trial.resolved.hidden_count, 2);
+    need(trial_hidden(&trial, "seen"));
+    check(trial_hidden(&trial, "seen")->alias);
+    trial_end(&trial);
+}
+
+TEST_EACH(another_mount_is_left_alone, struct reading, readings)
+{
+    struct trial trial = start(row);
+
+    trial_directory("other");
+    trial_directory("other/inner");
+    trial_file("other/inner/one", 0600);
+    bind_mount(trial_path("other"), trial_path("seen"));
+    trial_add(&trial, LIST_HIDE, trial_path("keys/inner/one"));
+    need(trial_resolve(&trial) == 0);
+    check_int(trial.resolved.hidden_count, 1);
+    trial_end(&trial);
+}
+
+/* What is mounted over the other name is another object. */
+TEST_EACH(a_covered_mount_shows_nothing, struct reading, readings)
+{
+    struct trial trial = start(row);
+
+    trial_directory("other");
+    trial_directory("other/inner");
+    trial_file("other/inner/one", 0600);
+    bind_mount(trial_path("keys"), trial_path("seen"));
+    bind_mount(trial_path("other"), trial_path("seen"));
+    trial_add(&trial, LIST_HIDE, trial_path("keys/inner/one"));
+    need(trial_resolve(&trial) == 0);
+    check_int(trial.resolved.hidden_count, 1);
+    trial_end(&trial);
+}
+
+TEST_EACH(in_a_grant_it_is_said_to_be_another_mount, struct reading, readings)
+{
+    struct trial trial = start(row);
+
+    trial_directory("ws");
+    trial_directory("ws/mnt");
+    bind_mount(trial_path("keys"), trial_path("ws/mnt"));
+    trial_set(&trial, KEY_MODE, "workspace-write");
+    trial_set(&trial, KEY_WORKSPACE, trial_path("ws"));
+    trial_add(&trial, LIST_HIDE, trial_path("keys/two"));
+    need(trial_resolve(&trial) == 0);
+    check_int(trial.resolved.hidden_count, 2);
+    need(trial_hidden(&trial, "ws/mnt/two"));
+    check_str(trial_hidden(&trial, "ws/mnt/two")->held, "other-mount");
+    check(!trial_hidden(&trial, "keys/two")->held);
+    trial_end(&trial);
+}
+
+TEST_EACH(a_name_with_blanks_is_found, struct reading, readings)
+{
+    struct trial trial = start(row);
+
+    trial_directory("a b\\c\n");
+    trial_file("a b\\c\n/key", 0600);
+    bind_mount(trial_path("a b\\c\n"), trial_path("seen"));
+    trial_add(&trial, LIST_HIDE, trial_path("a b\\c\n/key"));
+    need(trial_resolve(&trial) == 0);
+    check_int(trial.resolved.hidden_count, 2);
+    need(trial_hidden(&trial, "seen/key"));
+    trial_end(&trial);
+}
+
+TEST_EACH(what_is_mounted_beside_a_named_path_is_seen, struct reading, readings)
+{
+    struct trial trial = start(row);
+
+    trial_directory("keys/mnt");
+    trial_directory("plain");
+    trial_file("plain/key", 0600);
+    need(mount("none", trial_path("keys/mnt"), "tmpfs", 0, NULL) == 0);
+    trial_add(&trial, LIST_HIDE, trial_path("keys/inner"));
+    trial_add(&trial, LIST_HIDE, trial_path("keys/inner/one"));
+    trial_add(&trial, LIST_HIDE, trial_path("plain/key"));
+    need(trial_resolve(&trial) == 0);
+    check(!trial_hidden(&trial, "keys/inner")->plain_parent);
+    check(trial_hidden(&trial, "keys/inner/one")->plain_parent);
+    check(trial_hidden(&trial, "plain/key")->plain_parent);
+    trial_end(&trial);
+}
