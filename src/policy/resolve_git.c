@@ -34,6 +34,7 @@ static int read_object(int fd, char *text, size_t size)
     ssize_t got;
     size_t length = 0;
 
+    text[0] = '\0';
     if (fstat(fd, &st) != 0)
         return -errno;
     if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size >= size)
@@ -227,6 +228,7 @@ static int read_pointer(int workspace, char *text, size_t size, bool *ret_file)
     ssize_t length;
     int r;
 
+    text[0] = '\0';
     if (fstatat(workspace, ".git", &st, AT_SYMLINK_NOFOLLOW) != 0 || S_ISDIR(st.st_mode))
         return 0;
     if (S_ISLNK(st.st_mode)) {
