@@ -2,7 +2,7 @@
  * scope-run.c - limit which processes outside can be reached.
  *
  *     scope-run [--signal] [--abstract] [--tcp] [--udp] [--unix] [--socket PATH]...
- *               [--guard LIVENESS_FD --channel FD] -- COMMAND [ARG]...
+ *               [--guard LIVENESS_FD --channel FD] [--mounts] -- COMMAND [ARG]...
  *
  * One Landlock layer with exactly what is asked: signals, abstract and pathname
  * sockets, TCP and UDP ports; with the guard (guard.h) one more, of the signal
@@ -26,6 +26,7 @@ enum class { CLASS_SIGNAL = 0, CLASS_ABSTRACT, CLASS_TCP, CLASS_UDP, CLASS_UNIX,
 
 struct scope {
     bool asked[CLASSES];
+    bool mounts; /* no layer with file rights stands beside, and mounts stay possible */
     int guard;   /* liveness descriptor, -1: no guard */
     int channel; /* -1: none */
     struct control control;
@@ -133,6 +134,8 @@ static size_t each_option(const struct chain *chain, struct scope *scope, int ru
             class ++;
         if (class < CLASSES) {
             scope->asked[class] = true;
+        } else if (chain_flag(chain, &at, "--mounts")) {
+            scope->mounts = true;
         } else if (chain_option(chain, &at, "--guard", &value)) {
             scope->guard = chain_number(chain, "--guard", value);
         } else if (chain_option(chain, &at, "--channel", &value)) {
@@ -162,6 +165,9 @@ static char **parse_options(const struct chain *chain, struct scope *scope)
         any = any || scope->asked[i];
     if (!any)
         chain_fatal(chain, "usage", "nothing to limit");
+    if (scope->mounts && scope->asked[CLASS_UNIX])
+        chain_fatal(chain, "--mounts",
+                    "usage: pathname sockets are a file right, with which every mount is refused");
     if ((scope->guard < 0) != (scope->channel < 0))
         chain_fatal(chain, "--guard", "usage: needs --channel, and the other way round");
     if (scope->guard >= 0 && !scope->asked[CLASS_SIGNAL])
@@ -199,7 +205,7 @@ static int build_ruleset(const struct chain *chain, struct scope *scope)
         attr.handled_access_net |= classes[i].net;
         attr.scoped |= classes[i].scoped;
     }
-    ruleset = allow_renames(chain, &attr);
+    ruleset = scope->mounts ? domain_ruleset(chain, &attr) : allow_renames(chain, &attr);
     if (scope->asked[CLASS_UNIX])
         each_option(chain, scope, ruleset);
     return ruleset;

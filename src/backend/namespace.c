@@ -112,7 +112,6 @@ static int refuse_opening(const struct builder *b, struct error *error)
         {SURFACE_PROC_ADJUST, "use the backend landlock"},
         {SURFACE_PROC_VISIBLE, "use the backend landlock"},
         {SURFACE_PROC_SURVIVOR, "a process that is to live on belongs outside; --wait-all waits for it"},
-        {SURFACE_PRIV_USERNS, "use the backend landlock"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -125,6 +124,18 @@ static int refuse_opening(const struct builder *b, struct error *error)
         return error_hint(error, "%s", rows[i].hint);
     }
     return 0;
+}
+
+/* A sandbox inside needs its id maps, so /proc is writable; root's would be the machine's settings as well.
+ */
+static int refuse_nesting_of_root(const struct builder *b, struct error *error)
+{
+    if (!is_open(b, SURFACE_PRIV_USERNS) || b->resolved->uid != 0)
+        return 0;
+    error_set(error, ERROR_SANDBOX_UNAVAILABLE, EPERM, "root-nests",
+              "the command would run as root, and user namespaces inside need a /proc that root could write");
+    error_surface(error, "priv.userns");
+    return error_hint(error, "run it as an ordinary user: --user UID");
 }
 
 int view_refuse(const struct builder *b, struct error *error)
@@ -150,6 +161,8 @@ static int plan_namespace(const struct resolved *resolved, const struct host *ho
     r = view_refuse(&b, error);
     if (r == 0)
         r = refuse_unhidden(&b, error);
+    if (r == 0)
+        r = refuse_nesting_of_root(&b, error);
     if (r < 0)
         return r;
     build_namespace_chain(&b);

@@ -7,10 +7,10 @@
 
 #include "backend/build.h"
 
-/* Are there layers of Landlock behind the mounts? */
+/* Are there layers of Landlock behind the mounts? They would refuse every mount of a sandbox inside. */
 static inline bool has_landlock(const struct builder *b)
 {
-    return b->host->landlock_abi > 0;
+    return b->host->landlock_abi > 0 && !is_open(b, SURFACE_PRIV_USERNS);
 }
 
 /* Does the view put a directory of its own in this place, so that nothing of the host's is seen there? */

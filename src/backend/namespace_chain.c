@@ -102,6 +102,8 @@ static void chain_namespace(struct builder *b)
         add_named(b, "--map", "all");
     if (cuts_network(b))
         build_word(b, "--net");
+    if (is_open(b, SURFACE_PRIV_USERNS))
+        build_word(b, "--nest");
     if (policy->limit_tmp_size) {
         snprintf(text, sizeof(text), "%llu", (unsigned long long)policy->limit_tmp_size);
         add_named(b, "--tmp-size", text);
@@ -147,13 +149,16 @@ static void chain_landlock(struct builder *b)
 static void chain_scope(struct builder *b)
 {
     int abi = b->host->landlock_abi;
-    bool names = abi >= ABI_UNIX && !is_open(b, SURFACE_UNIX_PATH);
+    bool nests = is_open(b, SURFACE_PRIV_USERNS);
+    bool names = abi >= ABI_UNIX && !is_open(b, SURFACE_UNIX_PATH) && !nests;
 
     if (abi < ABI_SCOPES)
         return;
     build_word(b, "scope-run");
     build_word(b, "--signal");
     build_word(b, "--abstract");
+    if (nests) /* a file right in any layer refuses every mount */
+        build_word(b, "--mounts");
     if (names)
         build_word(b, "--unix");
     for (size_t i = 0; i < b->resolved->path_count && names; i++)

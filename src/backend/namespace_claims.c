@@ -162,7 +162,7 @@ static void claim_ipc(struct builder *b)
             b, STATE_ENFORCED, NULL,
             CHECK(UNIX_ABSTRACT, LANDLOCK_SCOPE, CONNECT_ABSTRACT, SOCKET_ABSTRACT, .refused = {EPERM}));
     /* Names in /run and /tmp are gone, and masks lie on those that somebody listened on at the start. */
-    if (abi >= ABI_UNIX)
+    if (abi >= ABI_UNIX && !is_open(b, SURFACE_PRIV_USERNS))
         build_hold(b, STATE_ENFORCED, NULL,
                    CHECK(UNIX_PATH, LANDLOCK_SCOPE, CONNECT_PATH, SOCKET_PATH, .refused = {EACCES}));
     build_hold(

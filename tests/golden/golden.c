@@ -305,6 +305,16 @@ static void bubblewrap_inside(struct world *w)
     w->hidden[0].path = (char *)(uintptr_t) "/home/me/app/key";
     w->hidden[0].named = true;
 }
+static void namespace_nests(struct world *w)
+{
+    in_namespace(w);
+    w->resolved.open[SURFACE_PRIV_USERNS] = true;
+}
+static void namespace_nests_for_root(struct world *w)
+{
+    namespace_nests(w);
+    root(w);
+}
 static void namespace_refused(struct world *w)
 {
     w->policy.backend = (char *)(uintptr_t) "namespace";
@@ -368,6 +378,8 @@ static const struct row {
     {"namespace-root", 7, namespace_root},
     {"namespace-refused", 7, namespace_refused},
     {"namespace-opened", 7, namespace_opened},
+    {"namespace-nests", 9, namespace_nests},
+    {"namespace-nests-root", 7, namespace_nests_for_root},
     {"bubblewrap", 7, in_bubblewrap},
     {"bubblewrap-abi-0", 0, in_bubblewrap},
     {"bubblewrap-full", 9, bubblewrap_full},
