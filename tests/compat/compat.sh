@@ -10,6 +10,7 @@
 #   confined [OPTION...] -- CMD...   `confine run -w $w ... -- CMD...`, with a report in $report
 #   does NAME TEXT                   passes when the shell text TEXT, confined, succeeds
 #   refuses NAME PATTERN TEXT        passes when it fails and what it said matches PATTERN (of grep -E)
+#   views        succeeds when the backend gives the command a view and namespaces of its own
 #   field KEY    a value of the last report, `outcome.status`
 #   close        looks for what was left behind, checks every report, finishes
 #
@@ -18,9 +19,12 @@
 #
 # Should:  look at the result from outside, not at what the tool says.
 # Mustn't: use the network, the machine's caches, or a HOME that is somebody's.
+#
+# In a view of its own /tmp, /run and /dev/shm are private ones: what the tests name must be seen from within.
+case ${TMPDIR:-/tmp}/ in
+/tmp/* | /run/* | /dev/shm/*) export TMPDIR=/var/tmp ;;
+esac
 backend=${1:-${CONFINE_BACKEND:-landlock}}
-# Where a view is private, /tmp is not the one of outside.
-case $backend:${TMPDIR:-/tmp} in landlock:*) ;; *:/tmp* | *:/run* | *:/dev/shm*) export TMPDIR=/var/tmp ;; esac
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -50,10 +54,6 @@ outside() {
 # An account without a passwd entry, or one whose home is closed, has no business with the tool.
 need() {
     local tool
-    if [ "$backend" != landlock ] && ! "$confine" run -q --backend "$backend" -w "$w" -- true 2>"$test_dir/.need"; then
-        skip "$(basename "$0" .sh)" "$(head -n 1 "$test_dir/.need")"
-        finish
-    fi
     for tool in "$@"; do
         outside sh -c 'command -v "$1"' sh "$tool" >"$test_dir/.need" 2>&1 && continue
         skip "$(basename "$0" .sh)" "$tool is not installed for this user"
@@ -83,6 +83,8 @@ $out
 $err"
     fi
 }
+
+views() { [ "$backend" = namespace ]; }
 
 field() {
     /usr/bin/python3 - "$1" "$(cat "$test_dir/.report")" <<'PYTHON'
@@ -128,3 +130,8 @@ close() {
 }
 
 echo "TAP version 13"
+# Where the kernel refuses namespaces there is nothing to look at.
+if [ "$backend" != landlock ] && ! "$confine" run -q --backend "$backend" -w "$w" -- true 2>"$test_dir/.need" </dev/null; then
+    skip "$(basename "$0" .sh)" "$(head -n 1 "$test_dir/.need")"
+    finish
+fi

@@ -16,9 +16,11 @@ cat >"$w/part/part_test.go" <<'GO'
 package part
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -37,7 +39,7 @@ func TestTemp(t *testing.T) {
 
 func TestOutside(t *testing.T) {
 	home, _ := os.UserHomeDir()
-	if err := os.WriteFile(filepath.Join(home, "a"), nil, 0o600); !os.IsPermission(err) {
+	if err := os.WriteFile(filepath.Join(home, "a"), nil, 0o600); !os.IsPermission(err) && !errors.Is(err, syscall.EROFS) {
 		t.Fatal(err)
 	}
 }
@@ -70,7 +72,7 @@ func main() {
 GO
 own "$w"
 does "go build" 'go build -o tool ./cmd/tool'
-is "and the program runs inside, too" "$(confined -q -- ./tool 2>/dev/null)" "42 child <nil> true"
+is "and the program runs inside, too" "$(confined -q -- ./tool 2>/dev/null)" "42 child <nil> $(if views; then echo false; else echo true; fi)"
 does "go vet" 'go vet ./...'
 does "go test" 'go test ./part 2>&1 | grep -q ^ok || { go test ./part; exit 1; }'
 # A test that asks for TMPDIR is run anew: its name differs from run to run.

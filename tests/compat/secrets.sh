@@ -36,8 +36,12 @@ is "--show takes it out of the hidden set" "$out" key
 echo secret >"$w/.env"
 own "$w/.env"
 run confined --hide "$w/.env" -- cat .env
-is "--hide of a file in the workspace cannot be held without mounts: refused, not ignored" \
-    "$status $out$(field error.reason)" "125 inside-writable"
+if views; then
+    is "--hide of a file in the workspace" "$status $out$(grep -cE 'No such file|Permission denied' <<<"$err")" "1 1"
+else
+    is "--hide of a file in the workspace cannot be held without mounts: refused, not ignored" \
+        "$status $out$(field error.reason)" "125 inside-writable"
+fi
 mkdir "$test_dir/else"
 echo secret >"$test_dir/else/a"
 echo known >"$test_dir/else/b"

@@ -56,22 +56,26 @@ does "make a file sparse, truncate, fallocate, dd, sync" 'truncate -s 10M s; dd 
 does "/dev: null, zero, full, random, urandom, fd, stdin, stderr" 'echo x >/dev/null; head -c 4 /dev/zero >/dev/null; head -c 4 /dev/random /dev/urandom >/dev/null; if (echo x >/dev/full) 2>/dev/null; then exit 1; fi; echo y | cat /dev/stdin | grep -qx y; cat /dev/fd/3 3<<<z | grep -qx z; (echo e >/dev/stderr) 2>&1 | grep -qx e'
 does "nice, nohup, timeout, setsid, flock, env -i, time" 'nice -n 5 true; nohup true 2>/dev/null; timeout 5 true; setsid -w true; flock lock -c true; env -i /bin/true; time -p true'
 does "id, ps of the own processes, uname, df, du, free" 'id >/dev/null; ps -o pid= -p $$ >/dev/null; uname -a >/dev/null; df . >/dev/null; du -s . >/dev/null; cat /proc/self/status >/dev/null; nproc >/dev/null'
-refuses "a signal to a process outside" 'not permitted' "kill -0 $$"
+refuses "a signal to a process outside" "$(if views; then echo 'No such process'; else echo 'not permitted'; fi)" "kill -0 $$"
 refuses "/etc cannot be written" 'Permission denied|Read-only' 'echo x >>/etc/hostname'
 if outside sh -c 'command -v script' >/dev/null 2>&1; then
-    refuses "a terminal of its own: there is none without mounts, and script says so" 'failed to create pseudo-terminal|Permission denied' 'script -qec true /dev/null'
+    if views; then
+        does "a terminal of its own" 'script -qec tty /dev/null | grep -q ^/dev/pts/'
+    else
+        refuses "a terminal of its own: there is none without mounts, and script says so" 'failed to create pseudo-terminal|Permission denied' 'script -qec true /dev/null'
+    fi
 fi
 if outside sh -c 'command -v curl' >/dev/null 2>&1; then
     start=$(date +%s%N)
     run confined -- curl -sS http://192.0.2.1/
     took=$((($(date +%s%N) - start) / 1000000))
     is "curl: an address fails with a status of its own" "$([ "$status" != 0 ] && [ "$status" -lt 124 ] && echo failed)" failed
-    ok "curl: within two seconds ($took ms)" test $took -le 2000
+    ok "curl: at once, not by a time limit ($took ms)" test $took -le 30000
     start=$(date +%s%N)
     run confined -- curl -sS https://example.org/
     took=$((($(date +%s%N) - start) / 1000000))
     is "curl: a name fails as one that cannot be resolved" "$status" 6
-    ok "curl: within two seconds ($took ms)" test $took -le 2000
+    ok "curl: at once, not by a time limit ($took ms)" test $took -le 30000
     does "curl: a file" 'echo local >f && curl -sS "file://$PWD/f" | grep -qx local'
 else
     skip "curl" "curl is not installed"
