@@ -40,6 +40,8 @@ public class Main {
         child.getOutputStream().write("in".getBytes());
         child.getOutputStream().close();
         check(new String(child.getInputStream().readAllBytes()).equals("in") && child.waitFor() == 0, "a child");
+        check(((com.sun.management.OperatingSystemMXBean) java.lang.management.ManagementFactory
+            .getOperatingSystemMXBean()).getTotalMemorySize() > 0, "the size of the machine, by its cgroups");
         Files.copy(temp, Path.of("copy"), StandardCopyOption.REPLACE_EXISTING);
         try { Files.writeString(Path.of(System.getProperty("user.home"), "a"), ""); check(false, "outside"); }
         catch (AccessDeniedException | NoSuchFileException expected) { }
