@@ -30,6 +30,14 @@ bool view_is_private(const char *path)
     return view_within(path, "/dev") || view_within(path, "/proc");
 }
 
+static bool is_place(const char *path)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(private_places); i++)
+        if (strcmp(path, private_places[i]) == 0)
+            return true;
+    return false;
+}
+
 bool view_shows(const struct builder *b, const char *path)
 {
     return !view_is_private(path) || resolved_under_writable(b->resolved, path);
@@ -138,10 +146,33 @@ static int refuse_nesting_of_root(const struct builder *b, struct error *error)
     return error_hint(error, "run it as an ordinary user: --user UID");
 }
 
+/* What is to be read is the host's, and what is there inside is the view's own. One that may be written is
+ * shown as it was asked for: it serves both. */
+static int refuse_places(const struct builder *b, struct error *error)
+{
+    const struct resolved *resolved = b->resolved;
+    const char *place = NULL;
+
+    for (size_t i = 0; i < resolved->view.kept.count; i++)
+        if (is_place(resolved->view.kept.items[i]) && !view_shows(b, resolved->view.kept.items[i]))
+            place = resolved->view.kept.items[i];
+    for (size_t i = 0; i < resolved->path_count; i++)
+        if (is_place(resolved->paths[i].path) && resolved->paths[i].grant == GRANT_READ)
+            place = resolved->paths[i].path;
+    if (!place)
+        return 0;
+    error_set(error, ERROR_SANDBOX_UNAVAILABLE, EINVAL, "private-place",
+              "--read %s: this directory is private inside, so that the host's cannot be seen there",
+              QUOTE(place));
+    return error_hint(error, "name what is in it, or use the backend landlock");
+}
+
 int view_refuse(const struct builder *b, struct error *error)
 {
     int r = refuse_host(b, error);
 
+    if (r == 0)
+        r = refuse_places(b, error);
     return r == 0 ? refuse_opening(b, error) : r;
 }
 

@@ -168,9 +168,10 @@ static void claim_ipc(struct builder *b)
     build_hold(
         b, STATE_PARTIAL, "sockets-of-later",
         CHECK(UNIX_PATH, MOUNT, OBJECT, OBJECT, .name = "/run", .refused = {EXDEV}, .self_contained = true));
-    build_hold(
-        b, STATE_PARTIAL, "sockets-of-later",
-        CHECK(UNIX_PATH, MOUNT, OBJECT, OBJECT, .name = "/tmp", .refused = {EXDEV}, .self_contained = true));
+    if (!resolved_under_writable(b->resolved, "/tmp")) /* the host's, as it was asked for */
+        build_hold(b, STATE_PARTIAL, "sockets-of-later",
+                   CHECK(UNIX_PATH, MOUNT, OBJECT, OBJECT, .name = "/tmp", .refused = {EXDEV},
+                         .self_contained = true));
 }
 
 static void claim_processes(struct builder *b)

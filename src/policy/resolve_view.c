@@ -39,6 +39,17 @@ static int add_canonical(struct resolving *resolving, struct strings *list, cons
     return strings_add(list, opened.path) < 0 ? error_no_memory(resolving->error) : 0;
 }
 
+/* A place itself is the view's own: the command starts in that one. */
+static bool is_place(const char *path)
+{
+    static const char *const places[] = {"/run", "/var/run", "/tmp", "/dev/shm", "/dev", "/proc"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+        if (strcmp(path, places[i]) == 0)
+            return true;
+    return strncmp(path, "/proc/", 6) == 0;
+}
+
 static int find_kept(struct resolving *resolving)
 {
     struct resolved *resolved = resolving->resolved;
@@ -52,7 +63,7 @@ static int find_kept(struct resolving *resolving)
         if (strings_add(&resolved->view.kept, resolving->read_named.items[i]) < 0)
             r = error_no_memory(resolving->error);
     /* The directory in which the command starts, so that it can. */
-    if (r == 0 && resolved->cwd && strcmp(resolved->cwd, "/") != 0 &&
+    if (r == 0 && resolved->cwd && strcmp(resolved->cwd, "/") != 0 && !is_place(resolved->cwd) &&
         strings_add(&resolved->view.kept, resolved->cwd) < 0)
         r = error_no_memory(resolving->error);
     return r;

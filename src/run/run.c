@@ -159,7 +159,8 @@ static int note_ephemeral(struct run *run)
     static const char *const own[] = {"/tmp", "/dev/shm", "/run"};
 
     for (size_t i = 0; i < ARRAY_SIZE(own) && run->plan->own_tmp; i++)
-        if (strings_add(&run->report->ephemeral, own[i]) < 0)
+        if (!resolved_under_writable(run->resolved, own[i]) &&
+            strings_add(&run->report->ephemeral, own[i]) < 0)
             return error_no_memory(&run->report->error);
     return 0;
 }
