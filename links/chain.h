@@ -253,6 +253,15 @@ static inline void chain_start(const struct chain *chain)
     }
 #endif
 
+/*
+ * chain_launch() - what confine-launch does with its words: run the links that they name, in this process.
+ * @argv: NULL-terminated; [0] is for messages, [1] names the first link
+ * @envp: the command's environment
+ *
+ * Return: only if the first link gives a status of its own (`landlock-run --probe`).
+ */
+int chain_launch(char **argv, char **envp);
+
 int detach_run(struct chain *chain);
 int namespace_run(struct chain *chain);
 int landlock_run(struct chain *chain);

@@ -11,14 +11,14 @@
 const char *program_path(void)
 {
     static char path[PATH_MAX];
-    static bool known;
+    static bool unknown = true; /* not zero: then it stands where something is written in any case */
 
-    if (!known) {
+    if (unknown) {
         ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1); /* behind it are zeros */
 
-        known = length > 0 && path[0] == '/';
-        if (!known && length >= 0)
+        unknown = length <= 0 || path[0] != '/';
+        if (unknown && length >= 0)
             errno = ENOENT; /* "(unreachable)..." is no name */
     }
-    return known ? path : NULL;
+    return unknown ? NULL : path;
 }

@@ -6,6 +6,7 @@
  */
 #include "run/run.h"
 
+#include "links/chain.h"
 #include "run/attest.h"
 #include "run/launcher.h"
 #include "run/run_error.h"
@@ -13,19 +14,30 @@
 
 #include <unistd.h>
 
-static int exec_chain(const struct launch *launch, int launcher, int cwd)
+/*
+ * An exec costs an eighth of the whole start. The links are the same functions in this program as in
+ * confine-launch, from the same installation, which was looked at just the same; the first of them closes
+ * what it was not told to keep, and makes the process undumpable.
+ *
+ * Only where the exec of the command leaves nothing of the chain behind: a process that stays (the init of a
+ * pid namespace) would stand inside with our memory, and with the secrets that were taken out of the
+ * environment.
+ */
+static int become_chain(const struct plan *plan, const struct launch *launch, int launcher, int cwd)
 {
     static char *no_environment[] = {NULL};
+    char **env = launch->env.items ? launch->env.items : no_environment;
     long r;
 
     if (fchdir(cwd) != 0)
         return -errno;
+    if (!plan->pid_namespace && !plan->guard)
+        _exit(chain_launch(launch->argv.items, env));
     r = launch_keep(launch);
     if (r < 0)
         return (int)r;
     return (int)kernel_call(SYS_execveat, launcher, (long)(uintptr_t) "", (long)(uintptr_t)launch->argv.items,
-                            (long)(uintptr_t)(launch->env.items ? launch->env.items : no_environment),
-                            AT_EMPTY_PATH, 0);
+                            (long)(uintptr_t)env, AT_EMPTY_PATH, 0);
 }
 
 int run_exec(struct plan *plan, const struct resolved *resolved, const struct host *host,
@@ -61,7 +73,7 @@ int run_exec(struct plan *plan, const struct resolved *resolved, const struct ho
     if (r == 0)
         r = launch_prepare(&launch, plan, resolved, &fds, attestation.sentinel, &checks, NULL, command);
     if (r == 0)
-        r = exec_chain(&launch, launcher, resolved->cwd_fd);
+        r = become_chain(plan, &launch, launcher, resolved->cwd_fd);
     run_error_spawn(error, -r, resolved->cwd);
     return r == -E2BIG ? 126 : LINK_FAILED;
 }
