@@ -24,7 +24,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CASES_MAX 32
+#define CASES_MAX   32
+#define REPORT_MOST (1 << 20)
 #define REPORT_FD 3 /* a pipe that is emptied between the runs: where `--report fd:3` goes */
 
 struct sample {
@@ -121,7 +122,9 @@ static int prepare_descriptors(void)
     said = fcntl(error_ends[0], F_DUPFD_CLOEXEC, 20);
     drain = fcntl(ends[0], F_DUPFD_CLOEXEC, 20);
     ends[1] = fcntl(ends[1], F_DUPFD_CLOEXEC, 20);
-    if (drain < 0 || said < 0 || ends[1] < 0 || fcntl(drain, F_SETFL, O_NONBLOCK) != 0)
+    /* It is emptied between the runs only, so a whole report must fit: with 1,000 grants those are 200 KB. */
+    if (drain < 0 || said < 0 || ends[1] < 0 || fcntl(drain, F_SETFL, O_NONBLOCK) != 0 ||
+        fcntl(drain, F_SETPIPE_SZ, REPORT_MOST) < 0)
         return -1;
     if (dup2(null, 0) != 0 || dup2(null, 1) != 1 || dup2(error_ends[1], 2) != 2)
         return -1;
