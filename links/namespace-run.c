@@ -154,6 +154,8 @@ static void parse_options(struct namespace *ns)
     if (ns->nest && (ns->map_all || geteuid() == 0))
         chain_fatal(chain, "--nest",
                     "usage: not for root, who could write the kernel's settings below /proc/sys");
+    if (ns->terminal && ns->liveness >= 0)
+        chain_fatal(chain, "--terminal", "usage: not with --liveness, which means a session of its own");
     if (ns->channel >= 0 && ns->channel == ns->liveness)
         chain_fatal(chain, "--channel", "usage: another descriptor than --liveness");
 }
@@ -195,10 +197,12 @@ int namespace_run(struct chain *chain)
     static struct namespace ns;
     struct rlimit before;
 
-    ns = (struct namespace){.chain = chain, .liveness = -1, .channel = -1, .pool = -1, .still = -1};
+    ns =
+        (struct namespace){.chain = chain, .liveness = -1, .channel = -1, .tty = -1, .pool = -1, .still = -1};
     chain_set_dumpable(chain, false);
     parse_options(&ns);
     note_directory(&ns);
+    namespace_take_terminal(&ns);
     namespace_add_places(&ns);
     namespace_sort(&ns);
     before = raise_descriptors(&ns);

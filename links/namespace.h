@@ -5,7 +5,8 @@
  * namespace_maps.c (the namespaces, id maps, loopback), namespace_view.c (what
  * there is to see), namespace_dev.c (/dev), namespace_hide.c (masks, overlays, copies),
  * namespace_protect.c (held places and their ancestors), namespace_init.c
- * (pid 1), namespace_outer.c (the command, and the process that waits for it).
+ * (pid 1), namespace_outer.c (the command, and the process that waits for it), namespace_terminal.c (whose
+ * terminal it is).
  */
 #ifndef CONFINE_LINKS_NAMESPACE_H
 #define CONFINE_LINKS_NAMESPACE_H
@@ -67,11 +68,14 @@ struct namespace
     bool map_all;
     bool net;
     bool terminal;
+    bool masks;        /* the two objects of masks have been made */
     bool nest;         /* /proc is writable, so that a user namespace inside can have its id maps */
     bool wait_all;     /* the namespace ends with its last process, not with the command */
     uint64_t tmp_size; /* bytes, 0: the kernel's default */
     int liveness;      /* -1: none */
     int channel;       /* -1: none */
+    int tty;           /* --terminal: the controlling terminal, -1: none */
+    bool foreground;   /* the caller's process group had its foreground, and the command's has it now */
 
     char cwd[PATH_MAX];
     dev_t cwd_device;
@@ -125,7 +129,14 @@ void namespace_pin(struct namespace *ns);
 
 /* --- namespace_init.c --- */
 _Noreturn void namespace_init(const struct namespace *ns, int outer);
-bool namespace_keep(int first, int second);
+bool namespace_keep(int keep[], size_t count);
+
+/* --- namespace_terminal.c --- */
+void namespace_take_terminal(struct namespace *ns);
+void namespace_enter_group(const struct namespace *ns);
+void namespace_return_terminal(struct namespace *ns);
+void namespace_stop_group(struct namespace *ns);
+void namespace_continue_group(struct namespace *ns, pid_t command);
 
 /* --- namespace_outer.c --- */
 _Noreturn void namespace_live(struct namespace *ns);

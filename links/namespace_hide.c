@@ -71,15 +71,14 @@ static void lay_over(const struct namespace *ns, struct namespace_item *item, co
     item->shown = true;
 }
 
-/* The two empty objects that every mask is a mount of. */
-static void make_masks(const struct namespace *ns)
+/* The two empty objects that every mask is a mount of; made when there is a first one. */
+static void make_masks(struct namespace *ns)
 {
-    if (mkdirat(ns->draft, "void", 0) == 0) {
-        if (mknodat(ns->draft, "null", S_IFREG, 0) != 0)
-            chain_fatal_errno(ns->chain, "mask", errno);
-    } else if (errno != EEXIST) {
+    if (ns->masks)
+        return;
+    if (mkdirat(ns->draft, "void", 0) != 0 || mknodat(ns->draft, "null", S_IFREG, 0) != 0)
         chain_fatal_errno(ns->chain, "mask", errno);
-    }
+    ns->masks = true;
 }
 
 /* A hidden directory with something visible below: nothing but the way to that, which cannot be listed. */

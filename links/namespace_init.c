@@ -46,22 +46,32 @@ static int load_filter(void)
 }
 
 /*
- * namespace_keep() - close every descriptor but two.
- * @second: -1: there is only one to keep
+ * namespace_keep() - close every descriptor but some.
+ * @keep:  those; sorted here. A negative one is none
+ * @count: how many they are
  *
  * Return: whether the others are closed, as far as one of them shows.
  */
-bool namespace_keep(int first, int second)
+bool namespace_keep(int keep[], size_t count)
 {
-    long low = second >= 0 && second < first ? second : first, high = second > first ? second : first,
-         error = 0;
+    long next = 0, error = 0;
 
-    if (low > 0)
-        error |= kernel_call(SYS_close_range, 0, low - 1, 0, 0, 0, 0);
-    if (high > low + 1)
-        error |= kernel_call(SYS_close_range, low + 1, high - 1, 0, 0, 0, 0);
-    error |= kernel_call(SYS_close_range, high + 1, (long)~0U, 0, 0, 0, 0);
-    return error == 0 && (low == 0 || fcntl(0, F_GETFD) < 0);
+    for (size_t i = 1; i < count; i++)
+        for (size_t j = i; j > 0 && keep[j - 1] > keep[j]; j--) {
+            int other = keep[j];
+
+            keep[j] = keep[j - 1];
+            keep[j - 1] = other;
+        }
+    for (size_t i = 0; i < count; i++) {
+        if (keep[i] < 0)
+            continue;
+        if (keep[i] > next)
+            error |= kernel_call(SYS_close_range, next, keep[i] - 1, 0, 0, 0, 0);
+        next = keep[i] + 1;
+    }
+    error |= kernel_call(SYS_close_range, next, (long)~0U, 0, 0, 0, 0);
+    return error == 0 && (keep[0] == 0 || fcntl(0, F_GETFD) < 0);
 }
 
 /*
@@ -76,6 +86,7 @@ _Noreturn void namespace_init(const struct namespace *ns, int outer)
     struct pollfd ends[2] = {{.fd = outer}, {.fd = ns->liveness}}; /* POLLHUP needs not be asked for */
     struct capability_data seen[2];
     const char ready = NAMESPACE_READY;
+    int keep[] = {outer, ns->liveness};
 
     if (kernel_call(SYS_getpid, 0, 0, 0, 0, 0, 0) != 1)
         chain_fatal(ns->chain, "process namespace", "the kernel reported success but it is not there");
@@ -87,7 +98,7 @@ _Noreturn void namespace_init(const struct namespace *ns, int outer)
         kernel_call(SYS_exit_group, LINK_FAILED, 0, 0, 0, 0, 0);
     wipe(ns->chain->words);
     wipe(ns->chain->envp);
-    if (!namespace_keep(outer, ns->liveness) || load_filter() != 0 ||
+    if (!namespace_keep(keep, 2) || load_filter() != 0 ||
         kernel_call(SYS_write, outer, KERNEL_PTR(&ready), 1, 0, 0, 0) != 1)
         kernel_call(SYS_exit_group, LINK_FAILED, 0, 0, 0, 0, 0);
     for (;;) {

@@ -60,6 +60,14 @@ static void mount_proc(const struct namespace *ns)
     shared.proc = true;
 }
 
+/* Is the directory one that the view has of its own, so that it cannot be the same as outside? */
+static bool is_private_itself(const struct namespace_item *here)
+{
+    return (here->above && here->above->kind == KIND_PLACE && here->above->length == here->length) ||
+           strcmp(here->name, "/dev") == 0 || strncmp(here->name, "/dev/", 5) == 0 ||
+           strcmp(here->name, "/proc") == 0;
+}
+
 /* By name in the new view: a directory that is still one of the old mounts would lead around the view. */
 static void enter_directory(const struct namespace *ns)
 {
@@ -72,7 +80,8 @@ static void enter_directory(const struct namespace *ns)
             here.above = ns->items[i];
     if (chdir(ns->cwd) != 0 || stat(".", &seen) != 0)
         chain_fatal(ns->chain, ns->cwd, "this directory, the current one, is not there in the view");
-    if ((seen.st_dev != ns->cwd_device || seen.st_ino != ns->cwd_inode) && !namespace_is_merged(&here))
+    if ((seen.st_dev != ns->cwd_device || seen.st_ino != ns->cwd_inode) && !namespace_is_merged(&here) &&
+        !is_private_itself(&here))
         chain_fatal(ns->chain, ns->cwd, "this directory, the current one, is another one in the view");
     /* The same directory, but on the mount that is covered, is what a chdir that did nothing leaves. */
     if (mount_number(AT_FDCWD, ".", &where) != 0 || mount_number(AT_FDCWD, ns->cwd, &wanted) != 0 ||
@@ -108,6 +117,8 @@ static int run_command(void *unused)
         close(ns->liveness);
         if (setsid() < 0)
             chain_fatal_errno(chain, "setsid", errno);
+    } else {
+        namespace_enter_group(ns);
     }
     mount_proc(ns);
     enter_directory(ns);
@@ -170,8 +181,9 @@ static void become_small(const struct namespace *ns, pid_t init, pid_t command)
 {
     const struct capability_data nothing[2] = {{0}, {0}};
     struct capability_data seen[2];
+    int keep[] = {shared.liveness, ns->liveness, ns->tty};
 
-    if (!namespace_keep(shared.liveness, ns->liveness) || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
+    if (!namespace_keep(keep, 3) || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
         prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
         capability_set(nothing) != 0 || capability_get(seen) != 0 || seen[0].permitted || seen[1].permitted ||
         chdir("/") != 0) {
@@ -232,19 +244,30 @@ _Noreturn static void repeat_status(int status)
 }
 
 /* A stop of the command. Whoever asked to be traced by its parent (PTRACE_TRACEME) means us, and goes on. */
-static void repeat_stop(const struct namespace *ns, pid_t command, int status)
+static void repeat_stop(struct namespace *ns, pid_t command, int status)
 {
     int number = WSTOPSIG(status);
 
     if (ptrace(PTRACE_DETACH, command, NULL, (void *)(intptr_t)(number == SIGTRAP ? 0 : number)) == 0)
         return;
-    if (ns->liveness <
-        0) /* a supervisor does not look at stops, and nothing would continue us with the command */
-        kill(getpid(), SIGSTOP);
+    /* A supervisor does not look at stops, and nobody would continue us with the command. */
+    if (ns->liveness < 0)
+        namespace_stop_group(ns);
+}
+
+static void pass_on(struct namespace *ns, pid_t command, int number)
+{
+    if (ns->tty < 0) {
+        kill(command, number);
+    } else if (number == SIGCONT) {
+        namespace_continue_group(ns, command);
+    } else {
+        kill(-command, number); /* with a terminal it is a job, and a job is a group */
+    }
 }
 
 /* Waits for the command's end. Return: its wait status. */
-static int wait_for_command(const struct namespace *ns, pid_t command, const sigset_t *taken)
+static int wait_for_command(struct namespace *ns, pid_t command, const sigset_t *taken)
 {
     for (;;) {
         siginfo_t info = {0};
@@ -260,7 +283,7 @@ static int wait_for_command(const struct namespace *ns, pid_t command, const sig
             return LINK_FAILED << 8;
         number = sigwaitinfo(taken, &info);
         if (number > 0 && number != SIGCHLD && (info.si_code <= 0 || number == SIGHUP))
-            kill(command, number);
+            pass_on(ns, command, number);
     }
 }
 
@@ -286,6 +309,7 @@ _Noreturn void namespace_live(struct namespace *ns)
     command = start_command(ns);
     become_small(ns, init, command);
     status = wait_for_command(ns, command, &taken);
+    namespace_return_terminal(ns);
     if (ns->wait_all)
         wait_for_all();
     if (ns->liveness >= 0)

@@ -287,6 +287,22 @@ got'
     run as "$user" "$ns" supervise count "$nr" --liveness 30 --channel 31 --rw "$ws" -- sh -c 'ls /proc/self/fd | tr "\n" " " >"$1/fds"' sh "$ws"
     is "$user: the liveness descriptor ends before the command" "$(grep -c '\<30\>' "$ws/fds")" 0
 
+    if command -v python3 >/dev/null && command -v bash >/dev/null; then
+        run as "$user" timeout 280 python3 "$here/job.py" "$nr" "$ws"
+        is "$user: a job on the caller's terminal" "$status|$out|$err" "0|Ctrl-Z stops it, and the shell has its terminal
+fg continues it, with the terminal
+Ctrl-C ends it: 130
+a read in the background stops it
+fg lets it read
+kill %1 ends it: 143
+a pipeline
+a shell inside has jobs of its own|"
+    else
+        skip "$user: a job on the caller's terminal" 'no python3 or no bash'
+    fi
+    run as "$user" "$nr" --terminal -- sh -c 'read -r _ _ _ _ group _ </proc/self/stat; echo $$ $group'
+    is "$user: --terminal without one: a group of its own" "$status|$out" '0|2 2'
+
     # --- swapped while many start: a writable root never lands on what it was swapped with
     mkdir -p "$ws/race/real/r" "$disk/race-$user/r"
     ln -s "$disk/race-$user" "$ws/race/link"
