@@ -88,12 +88,26 @@ static inline int act_open_at(const struct act_world *world, const struct channe
                              (int)check->a | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
 }
 
-/* Renaming an entry onto itself changes nothing, and asks for every right that a rename needs. */
+/* Renaming an entry onto itself changes nothing, and asks for every right that a rename needs. Both names in
+ * one open directory: of two whole paths the kernel looks up one after the other, and while somebody swaps
+ * what is above, a directory would be moved onto another one. */
 static inline int act_rename_self(const struct act_world *world, const struct channel_check *check)
 {
-    int directory = check->fd < 0 ? AT_FDCWD : act_descriptor(world, check->fd);
+    int directory = act_descriptor(world, check->fd), errnum;
+    char above[CHANNEL_NAME];
+    const char *name = check->name, *slash = strrchr(name, '/');
 
-    return renameat(directory, check->name, directory, check->name) == 0 ? 0 : errno;
+    if (check->fd >= 0)
+        return renameat(directory, name, directory, name) == 0 ? 0 : errno;
+    if (!slash || !slash[1] || (size_t)(slash - name) >= sizeof(above))
+        return EINVAL;
+    snprintf(above, sizeof(above), "%.*s/", (int)(slash - name), name);
+    directory = open(above, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (directory < 0)
+        return errno;
+    errnum = renameat(directory, slash + 1, directory, slash + 1) == 0 ? 0 : errno;
+    close(directory);
+    return errnum;
 }
 
 static inline int act_tmpfile(const struct act_world *world, const struct channel_check *check)

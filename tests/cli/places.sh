@@ -1,6 +1,11 @@
 #!/bin/bash
 # places.sh - odd workspaces and grants: each works as it looks, or is one clear line.
+[ $# -eq 0 ] || export CONFINE_BACKEND=$1
 . "$(dirname "$0")/tap.sh"
+if [ $# -gt 0 ] && ! "$confine" run -q $backend -w . -- true 2>"$dir/why"; then
+    skip "places, $1" "$(head -n 1 "$dir/why")"
+    finish
+fi
 ran=(touch "$dir/ran")
 mkdir -p "$dir/real/sub" "$dir/other"
 ln -s real "$dir/link"
@@ -104,7 +109,7 @@ result $? "1,000 grants, and not what is around them"
 # --- a policy that the command could write
 echo '{"policy": 1}' >real/policy.json
 [ "$(id -u)" -ne 0 ] || chown 0 real/policy.json
-call "$confine" run $backend --policy real/policy.json -w real -- sh -c 'echo >policy.json' 
+call "$confine" run $backend --policy real/policy.json -w real -- sh -c 'echo >policy.json'
 [ "$(cat real/policy.json)" = '{"policy": 1}' ] || [ "$backend" = --backend=landlock ]
 result $? "a policy file in the workspace is held where mounts can"
 grep -q 'warning: policy-writable: .*/real/policy.json' "$dir/err"
@@ -136,8 +141,11 @@ if cc -O1 -o "$dir/swap" "$here/swap.c" 2>"$dir/why"; then
         why "$i rounds: $granted granted, $refusals refused, $hid hidden"
     [ ! -s "$dir/why" ]
     result $? "names were swapped while runs started"
-    [ ! -e s/outside/x/made ] && [ ! -e s/swap/x/made ] || [ "$(find s -path '*outside*' -name made | wc -l)" -eq 0 ]
+    [ -z "$(ls -A s/outside/x)" ]
     result $? "and nothing outside was granted"
+    { [ -d s/sub/x ] && [ -d s/swap/x ]; } || why "$(ls -lR s)"
+    [ ! -s "$dir/why" ]
+    result $? "and nothing was moved"
     [ $leaks -eq 0 ] || why "$leaks of $hid"
     [ ! -s "$dir/why" ]
     result $? "and nothing hidden was read"
