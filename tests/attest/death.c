@@ -6,18 +6,19 @@
  * Mustn't: believe in a list of processes: this process is the subreaper of all
  *          of them, so "none is left" is that there is no child left to wait for.
  */
-#include "world.h"
+#include "left.h"
 
-#include "kernel/children.h"
 #include "run/channel.h"
 #include "run/launcher.h"
 #include "run/spawn.h"
 
-#define GONE_SECONDS  2
+#include <sys/socket.h>
+
 #define SENTINEL      300
 #define RANDOM_FAKE   100 /* moments in the talk of a supervisor of our own */
 #define RANDOM_REAL   200 /* moments in a whole run */
-#define SPAN_LEAST_US 20000
+#define RANDOM_EXEC   150 /* moments of a chain without a supervisor */
+#define SPAN_LEAST_US 60000
 #define ANSWER_MS     5000
 
 /* Daemons that left their parents and their session, one of them in a nested group, and a command that stays.
@@ -88,12 +89,15 @@ static void start(struct talk *talk, char *const *command)
     struct error error = {0};
     struct launch launch;
     int standard[3] = {0, 1, 2}, theirs, liveness[2], null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    bool pids = talk->world->plan.pid_namespace; /* then a number of processes comes back on it */
     char tmp[3 * PATH_MAX];
     int launcher = launcher_open(&talk->world->resolved, "confine-launch", &error);
     struct chain_fds fds = CHAIN_FDS_NONE;
 
     snprintf(tmp, sizeof(tmp), "%s/home", talk->world->base);
-    must(launcher >= 0 && channel_open(&talk->channel, &theirs) == 0 && pipe2(liveness, O_CLOEXEC) == 0);
+    must(launcher >= 0 && channel_open(&talk->channel, &theirs) == 0);
+    must((pids ? socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, liveness) : pipe2(liveness, O_CLOEXEC)) ==
+         0);
     must(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
     fds.channel = theirs;
     fds.liveness = liveness[0];
@@ -101,7 +105,7 @@ static void start(struct talk *talk, char *const *command)
     fds.tmp = open(tmp, O_PATH | O_DIRECTORY | O_CLOEXEC);
     talk->liveness = liveness[1];
     must(fds.tmp >= 0 && launch_prepare(&launch, &talk->world->plan, &talk->world->resolved, &fds, SENTINEL,
-                                        NULL, tmp, command) == 0);
+                                        NULL, pids ? NULL : tmp, command) == 0);
     talk->pid = spawn_chain(launcher, &launch, standard, talk->world->resolved.cwd_fd, NULL, NULL);
     must(talk->pid > 0);
     close(theirs);
@@ -238,73 +242,6 @@ static int supervise_by_hand(struct world *world, char *const *command, struct r
     return finish(&talk);
 }
 
-/* --- what is left -------------------------------------------------------------------------------------- */
-
-static uint64_t now_us(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000U + (uint64_t)now.tv_nsec / 1000U;
-}
-
-static void pause_us(uint64_t us)
-{
-    struct timespec pause = {.tv_sec = (time_t)(us / 1000000U), .tv_nsec = (long)(us % 1000000U) * 1000};
-
-    nanosleep(&pause, NULL);
-}
-
-/* Return: whether every process of the run has ended in time. This process is their last parent. */
-static bool all_gone(void)
-{
-    uint64_t end = now_us() + GONE_SECONDS * 1000000U;
-
-    for (;;) {
-        pid_t pid = waitpid(-1, NULL, WNOHANG | __WALL);
-
-        if (pid < 0 && errno == ECHILD)
-            return true;
-        if (pid == 0) {
-            if (now_us() > end)
-                return false;
-            pause_us(500);
-        }
-    }
-}
-
-/* Ends what an assertion has found alive, so that one bad moment is not all moments to come. */
-static void end_rest(void)
-{
-    children_kill(0);
-    while (waitpid(-1, NULL, __WALL) > 0)
-        ;
-}
-
-static bool tree_has(const struct world *world, const char *name)
-{
-    char path[3 * PATH_MAX];
-
-    snprintf(path, sizeof(path), "%s/%s", world->base, name);
-    return access(path, F_OK) == 0;
-}
-
-static bool wait_for(const struct world *world, const char *name)
-{
-    for (int i = 0; i < 4000 && !tree_has(world, name); i++)
-        pause_us(500);
-    return tree_has(world, name);
-}
-
-static struct world new_world(const char *script)
-{
-    struct world world = {.caller = CALLER_USER, .script = script};
-
-    need(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
-    world_name(&world);
-    return world;
-}
-
 /* --- death between two messages ------------------------------------------------------------------------ */
 
 static const struct step_row {
@@ -317,62 +254,96 @@ static const struct step_row {
     {"after GO", STEP_AFTER_GO, true},          {"after the exec", STEP_AFTER_EXEC, true},
 };
 
+static void kill_at_step(const struct step_row *row, enum variant variant, enum caller caller)
+{
+    struct world world = new_world(variant, daemons);
+
+    world.caller = caller;
+    world.supervise = supervise_by_hand;
+    world.at = (int)row->step;
+    need(world_start(&world, true) > 0);
+    check(nothing_left(&world));
+    check(!seen->done && seen->go == row->runs);
+    if (!row->runs)
+        check(!tree_has(&world, "ws/ran"));
+    check(!tree_has(&world, "outside"));
+    end_rest();
+}
+
 TEST_EACH(supervisor_killed, struct step_row, steps)
 {
-    for (int caller = 0; caller < CALLERS; caller++)
-        for (int i = 0; i < 5; i++) {
-            struct world world = new_world(daemons);
+    for (size_t variant = 0; variant < ARRAY_SIZE(variants); variant++)
+        for (int caller = 0; caller < CALLERS; caller++)
+            for (int i = 0; i < 5; i++)
+                if (caller_possible((enum caller)caller) && variant_possible(variants[variant]))
+                    kill_at_step(row, variants[variant], (enum caller)caller);
+}
 
-            if (!caller_possible((enum caller)caller))
-                continue;
-            world.caller = (enum caller)caller;
-            world.supervise = supervise_by_hand;
-            world.at = (int)row->step;
-            need(world_start(&world, true) > 0);
-            check(all_gone());
-            check(!seen->done && seen->go == row->runs);
-            if (!row->runs)
-                check(!tree_has(&world, "ws/ran"));
-            check(!tree_has(&world, "outside"));
-            end_rest();
-        }
+/* Without a supervisor this process becomes the one in front. */
+static int exec_instead(struct world *world, char *const *command, struct report *report)
+{
+    return run_exec(&world->plan, &world->resolved, &world->host, command, &report->error);
+}
+
+enum way { WAY_BY_HAND = 0, WAY_REAL, WAY_EXEC };
+
+static struct world world_of_way(enum variant variant, enum way way)
+{
+    struct world world = new_world(variant, daemons);
+
+    world.supervise = way == WAY_REAL ? NULL : way == WAY_EXEC ? exec_instead : supervise_by_hand;
+    world.exec = way == WAY_EXEC;
+    return world;
+}
+
+static void kill_with_daemons(enum variant variant, enum caller caller, enum way way)
+{
+    struct world world = world_of_way(variant, way);
+    pid_t pid;
+
+    world.caller = caller;
+    pid = world_start(&world, true);
+    check(wait_for(&world, "ws/up"));
+    if (variant == VARIANT_NAMESPACE)
+        check(count_views(&world) > 0); /* the control: this is how a mount that is left would look */
+    kill(pid, SIGKILL);
+    check(nothing_left(&world));
+    end_rest();
 }
 
 /* The daemons are up, and the one who would end them is killed. */
-TEST(supervisor_killed_with_daemons)
+TEST_IN(supervisor_killed_with_daemons, 120)
+{
+    for (size_t variant = 0; variant < ARRAY_SIZE(variants); variant++)
+        for (int caller = 0; caller < CALLERS; caller++) {
+            if (!caller_possible((enum caller)caller) || !variant_possible(variants[variant]))
+                continue;
+            kill_with_daemons(variants[variant], (enum caller)caller, WAY_BY_HAND);
+            kill_with_daemons(variants[variant], (enum caller)caller, WAY_REAL);
+        }
+}
+
+/* The process in front of an exec; with processes of a namespace behind it, nothing else ends these. */
+TEST_IN(process_in_front_killed, 120)
 {
     for (int caller = 0; caller < CALLERS; caller++)
-        for (int real = 0; real < 2; real++) {
-            struct world world = new_world(daemons);
-            pid_t pid;
-
-            if (!caller_possible((enum caller)caller))
-                continue;
-            world.caller = (enum caller)caller;
-            world.supervise = real ? NULL : supervise_by_hand;
-            pid = world_start(&world, true);
-            check(wait_for(&world, "ws/up"));
-            kill(pid, SIGKILL);
-            check(all_gone());
-            end_rest();
-        }
+        if (caller_possible((enum caller)caller) && variant_possible(VARIANT_NAMESPACE))
+            kill_with_daemons(VARIANT_NAMESPACE, (enum caller)caller, WAY_EXEC);
 }
 
 /* --- death at any moment ------------------------------------------------------------------------------- */
 
 /* Twice the time until the command's first act, on this machine as busy as it is: so the moments lie before,
  * within and after the talk. */
-static uint64_t measure_span(bool real)
+static uint64_t measure_span(enum variant variant, enum way way)
 {
     uint64_t longest = SPAN_LEAST_US / 2;
 
     for (int i = 0; i < 3; i++) {
-        struct world world = new_world(daemons);
+        struct world world = world_of_way(variant, way);
         uint64_t begin = now_us();
-        pid_t pid;
+        pid_t pid = world_start(&world, true);
 
-        world.supervise = real ? NULL : supervise_by_hand;
-        pid = world_start(&world, true);
         need(wait_for(&world, "ws/ran"));
         if (now_us() - begin > longest)
             longest = now_us() - begin;
@@ -383,25 +354,23 @@ static uint64_t measure_span(bool real)
     return 2 * longest;
 }
 
-static void kill_at_moments(int moments, bool real)
+static void kill_at_moments(int moments, enum variant variant, enum way way)
 {
-    uint64_t span = measure_span(real);
+    uint64_t span = measure_span(variant, way);
     unsigned ran = 0, unfinished = 0;
 
     for (int i = 0; i < moments; i++) {
-        struct world world = new_world(daemons);
+        struct world world = world_of_way(variant, way);
         uint64_t moment = (uint64_t)rand() % span;
-        pid_t pid;
+        pid_t pid = world_start(&world, true);
 
-        world.supervise = real ? NULL : supervise_by_hand;
-        pid = world_start(&world, true);
         need(pid > 0);
         pause_us(moment);
         kill(pid, SIGKILL);
-        if (!check(all_gone()))
+        if (!nothing_left(&world))
             test_note("something survived a death after %llu us", (unsigned long long)moment);
         check(!tree_has(&world, "outside"));
-        if (!real && !seen->go)
+        if (way == WAY_BY_HAND && !seen->go)
             check(!tree_has(&world, "ws/ran"));
         ran += tree_has(&world, "ws/ran");
         unfinished += !tree_has(&world, "ws/up");
@@ -414,12 +383,30 @@ static void kill_at_moments(int moments, bool real)
 
 TEST_IN(killed_at_random_moments_of_the_talk, 240)
 {
-    kill_at_moments(RANDOM_FAKE, false);
+    kill_at_moments(RANDOM_FAKE, VARIANT_PLAIN, WAY_BY_HAND);
 }
 
 TEST_IN(killed_at_random_moments_of_a_run, 480)
 {
-    kill_at_moments(RANDOM_REAL, true);
+    kill_at_moments(RANDOM_REAL, VARIANT_PLAIN, WAY_REAL);
+}
+
+TEST_IN(killed_at_random_moments_of_the_talk_with_namespaces, 240)
+{
+    if (variant_possible(VARIANT_NAMESPACE))
+        kill_at_moments(RANDOM_FAKE, VARIANT_NAMESPACE, WAY_BY_HAND);
+}
+
+TEST_IN(killed_at_random_moments_of_a_run_with_namespaces, 480)
+{
+    if (variant_possible(VARIANT_NAMESPACE))
+        kill_at_moments(RANDOM_REAL, VARIANT_NAMESPACE, WAY_REAL);
+}
+
+TEST_IN(killed_at_random_moments_of_an_exec_with_namespaces, 480)
+{
+    if (variant_possible(VARIANT_NAMESPACE))
+        kill_at_moments(RANDOM_EXEC, VARIANT_NAMESPACE, WAY_EXEC);
 }
 
 /* --- a supervisor without manners ---------------------------------------------------------------------- */
@@ -449,91 +436,18 @@ static const struct manners_row {
 
 TEST_EACH(bad_manners, struct manners_row, manners)
 {
-    struct world world = new_world(NULL);
+    for (size_t variant = 0; variant < ARRAY_SIZE(variants); variant++) {
+        struct world world = new_world(variants[variant], NULL);
 
-    world.supervise = supervise_by_hand;
-    world.at = (int)row->manners << 8;
-    need(world_run(&world, true));
-    check_int(seen->status, row->status);
-    check_int(seen->inside, row->status == CONFINED);
-    check(!seen->outside);
-    check(all_gone());
-    end_rest();
-}
-
-/* --- an ordinary status -------------------------------------------------------------------------------- */
-
-static const struct status_row {
-    const char *name, *script;
-    int status, signal;
-} statuses[] = {
-    {"125 with a link's last words", "echo 'landlock-run: fatal: x' >&2; exit 125", 125, 0},
-    {"125 with ours", "echo 'confine: x: y' >&2; exit 125", 125, 0},
-    {"125 without a word", "exit 125", 125, 0},
-    {"0", "exit 0", 0, 0},
-    {"1", "exit 1", 1, 0},
-    {"2 with a link's last words", "echo 'attest-run: fatal: channel: x' >&2; exit 2", 2, 0},
-    {"124", "exit 124", 124, 0},
-    {"126", "exit 126", 126, 0},
-    {"127", "exit 127", 127, 0},
-    {"128", "exit 128", 128, 0},
-    {"137", "exit 137", 137, 0},
-    {"255", "exit 255", 255, 0},
-};
-
-static struct outcome *outcome; /* shared */
-
-static int supervise_and_tell(struct world *world, char *const *command, struct report *report)
-{
-    int status = run_supervised_without(&world->plan, &world->resolved, command, 0, report);
-
-    *outcome = report->outcome;
-    return status;
-}
-
-static void check_status(const char *script, int status, int signal)
-{
-    struct world world = new_world(script);
-
-    outcome = mmap(NULL, sizeof(*outcome), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    need(outcome != MAP_FAILED);
-    world.supervise = supervise_and_tell;
-    need(world_run(&world, true));
-    check_int(seen->error.code, ERROR_NONE);
-    if (signal ==
-        SIGXFSZ) { /* these runs have a limit on the size of files, and this is how it ends a command */
-        check_int(seen->status, 128 + SIGKILL);
-        check_int(outcome->kind, OUTCOME_LIMIT);
-        check_str(outcome->limit, "file_size");
-        signal = 0;
-        status = -1;
-    } else {
-        check_int(seen->status, signal ? 128 + signal : status);
-        check_int(outcome->kind, signal ? OUTCOME_SIGNALED : OUTCOME_EXITED);
-    }
-    check_int(outcome->signal, signal);
-    check_int(outcome->status, signal ? -1 : status);
-    check(outcome->survivors_seen_gone);
-    munmap(outcome, sizeof(*outcome));
-}
-
-TEST_EACH(status_is_the_commands, struct status_row, statuses)
-{
-    check_status(row->script, row->status, row->signal);
-}
-
-/* A signal that a process sends to itself ends it, if that is the signal's nature. */
-TEST_IN(every_signal_is_told, 120)
-{
-    for (int signal = 1; signal <= SIGRTMAX; signal++) {
-        char script[64];
-        bool harmless = signal == SIGCHLD || signal == SIGCONT || signal == SIGURG || signal == SIGWINCH ||
-                        signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU ||
-                        (signal > SIGSYS && signal < SIGRTMIN);
-
-        if (harmless)
+        if (!variant_possible(variants[variant]))
             continue;
-        snprintf(script, sizeof(script), "kill -%d $$; sleep 5; exit 99", signal);
-        check_status(script, 0, signal);
+        world.supervise = supervise_by_hand;
+        world.at = (int)row->manners << 8;
+        need(world_run(&world, true));
+        check_int(seen->status, row->status);
+        check_int(seen->inside, row->status == CONFINED);
+        check(!seen->outside);
+        check(nothing_left(&world));
+        end_rest();
     }
 }

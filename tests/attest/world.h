@@ -65,6 +65,7 @@ struct world {
     unsigned missing;         /* canaries left out */
     bool require;             /* the surface of `only` is required */
     bool terminal;            /* the run has a controlling terminal */
+    bool exec;                /* planned without a supervisor */
     bool inheritable; /* the caller has an inheritable capability, as some container engines leave one */
     void (*change)(struct world *world, const char *argument);
     const char *argument;
@@ -93,7 +94,7 @@ static struct seen *seen;
 
 /* --- the caller and its tree --------------------------------------------------------------------------- */
 
-static bool caller_possible(enum caller caller)
+static inline bool caller_possible(enum caller caller)
 {
     return geteuid() == 0 || caller == CALLER_USER;
 }
@@ -238,7 +239,7 @@ static void world_plan(struct world *world)
     if (world->variant == VARIANT_OLD_KERNEL)
         world->host.landlock_abi = 2;
     if (backend_by_name(world_backend(world))
-            ->plan(&world->resolved, &world->host, true, &world->plan, &error) < 0) {
+            ->plan(&world->resolved, &world->host, !world->exec, &world->plan, &error) < 0) {
         test_note("plan: %s", error.message);
         _exit(EXIT_FAILURE);
     }
