@@ -12,17 +12,22 @@
 
 #define ROWS_MAX 8
 
-static json_t *make_states(const struct probe_row *row)
+static int set_states(json_t *row_object, const struct probe_row *row)
 {
-    json_t *object = json_object();
+    json_t *states = json_object(), *reasons = json_object(), *warnings = json_array();
+    int result = 0;
 
-    for (int s = 0; object && s < SURFACE_COUNT; s++)
-        if (json_object_set_new(object, surface_table[s].name, json_string(state_name(row->states[s]))) !=
-            0) {
-            json_decref(object);
-            return NULL;
-        }
-    return object;
+    for (int s = 0; s < SURFACE_COUNT; s++) {
+        result |= json_object_set_new(states, surface_table[s].name, json_string(state_name(row->states[s])));
+        if (*row->reasons[s])
+            result |= value_set_text(reasons, surface_table[s].name, row->reasons[s]);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(row->warnings) && *row->warnings[i]; i++)
+        result |= json_array_append_new(warnings, json_string(row->warnings[i]));
+    result |= json_object_set_new(row_object, "surfaces", states);
+    result |= json_object_set_new(row_object, "reasons", reasons);
+    result |= json_object_set_new(row_object, "warnings", warnings);
+    return result;
 }
 
 static int print_json(const struct probe_row *rows, size_t count, struct text *text)
@@ -41,7 +46,7 @@ static int print_json(const struct probe_row *rows, size_t count, struct text *t
         result |= value_set_text(object, "reason", *rows[i].reason ? rows[i].reason : NULL);
         result |= value_set_text(object, "message", *rows[i].message ? rows[i].message : NULL);
         result |= value_set_text(object, "hint", *rows[i].hint ? rows[i].hint : NULL);
-        result |= json_object_set_new(object, "surfaces", make_states(&rows[i]));
+        result |= set_states(object, &rows[i]);
         result |= json_array_append_new(array, object);
     }
     dump = result == 0 ? json_dumps(root, JSON_INDENT(2) | JSON_ENSURE_ASCII) : NULL;
@@ -72,6 +77,8 @@ static void print_people(const struct probe_row *row, struct text *text)
         text_addf(text, "  %.*s\n", (int)(strcspn(line, "\n") - strlen("confine:   ")),
                   line + strlen("confine:   "));
     text_free(&lines);
+    for (size_t i = 0; i < ARRAY_SIZE(row->warnings) && *row->warnings[i]; i++)
+        text_addf(text, "  note: %s\n", row->warnings[i]);
 }
 
 int command_probe(char **argv, char **envp)

@@ -101,4 +101,12 @@ void host_ask_bubblewrap(struct host *host);
  */
 void host_try_bubblewrap(struct host *host, uid_t uid, gid_t gid);
 
+/*
+ * host_find_silent() - the first mount that does not answer within a moment.
+ * @point: its name, cut at @size
+ *
+ * Return: is there one? The looking takes as long as there are mounts, each in a child.
+ */
+bool host_find_silent(char *point, size_t size);
+
 #endif

@@ -6,25 +6,46 @@
  */
 #include "run/probe.h"
 
+#include "host/child.h"
 #include "run/run.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-/* What the child tells: the row, whole. */
-static void probe_in_child(const struct backend *backend, int result)
+#define PROBE_MS 12000 /* a chain has ten seconds (run.c); the rest is for what comes before */
+#define AGAIN_MS 3000  /* once one of them was not in time */
+
+/* What a run of this backend came to. */
+static void fill_row(struct probe_row *row, const struct plan *plan, const struct error *error)
 {
+    for (int s = 0; s < SURFACE_COUNT && row->usable; s++) {
+        row->states[s] = plan->claims[s].state;
+        if (plan->claims[s].reason)
+            snprintf(row->reasons[s], sizeof(row->reasons[s]), "%s", plan->claims[s].reason);
+    }
+    for (size_t i = 0; i < plan->warnings.count && i < ARRAY_SIZE(row->warnings); i++)
+        snprintf(row->warnings[i], sizeof(row->warnings[i]), "%s", plan->warnings.items[i]);
+    if (row->usable)
+        return;
+    snprintf(row->reason, sizeof(row->reason), "%s", error->reason);
+    snprintf(row->message, sizeof(row->message), "%.511s", error->message);
+    snprintf(row->hint, sizeof(row->hint), "%s", error->hint);
+}
+
+/* What the child tells: the row, whole. */
+static void probe_in_child(int answer, void *data)
+{
+    const struct backend *backend = data;
     char *const command[] = {(char[]){"true"}, NULL};
     char *const env[] = {(char[]){"PATH=/usr/bin:/bin"}, NULL};
     static struct tried_backend tried[TRIED_MAX];
-    struct probe_row row = {.backend = NULL};
+    static struct probe_row row;
+    static struct report report;
     struct policy policy;
     struct resolved resolved = {0};
     struct plan plan = {0};
-    struct report report = {0};
     const struct backend *chosen;
     struct host host;
     size_t tried_count = 0;
@@ -42,39 +63,46 @@ static void probe_in_child(const struct backend *backend, int result)
         r = report.error.code == ERROR_NONE || report.error.code == ERROR_COMMAND_NOT_FOUND ? 0 : -EPERM;
     }
     row.usable = r == 0;
-    for (int s = 0; s < SURFACE_COUNT; s++)
-        row.states[s] = row.usable ? plan.claims[s].state : STATE_OPEN;
-    if (!row.usable) {
-        snprintf(row.reason, sizeof(row.reason), "%s", report.error.reason);
-        snprintf(row.message, sizeof(row.message), "%.511s", report.error.message);
-        snprintf(row.hint, sizeof(row.hint), "%s", report.error.hint);
-    }
-    _exit(write(result, &row, sizeof(row)) == (ssize_t)sizeof(row) ? 0 : 1);
+    fill_row(&row, &plan, &report.error);
+    if (write(answer, &row, sizeof(row)) != (ssize_t)sizeof(row))
+        _exit(1); /* no answer is one */
 }
 
-/* A process of its own: a run takes over its process whole. It limits its own time (run.c). */
+/* What hangs for one backend hangs for the others: it is looked for once. */
+static void say_silent(struct probe_row *row, bool late)
+{
+    static char point[256];
+    static bool looked, found;
+
+    if (late && !looked)
+        found = host_find_silent(point, sizeof(point));
+    looked |= late;
+    snprintf(row->reason, sizeof(row->reason), late ? "probe-timeout" : "probe-failed");
+    snprintf(row->message, sizeof(row->message),
+             late ? "it did not answer in time" : "its probe ended without an answer");
+    if (found)
+        snprintf(row->hint, sizeof(row->hint),
+                 "the mount %s does not answer: bring its server back, or unmount it with umount -l",
+                 text_quote((char[400]){0}, 400, point, 300));
+    else
+        snprintf(row->hint, sizeof(row->hint), "the machine may be overloaded; probe again");
+}
+
+/* A process of its own: a run takes over its process whole, and whatever it looks at may hang. */
 static int probe_one(const struct backend *backend, struct probe_row *row, struct error *error)
 {
-    int ends[2];
-    ssize_t size;
-    pid_t pid;
+    static int ms = PROBE_MS;
+    ssize_t got = child_ask(probe_in_child, (void *)(uintptr_t)backend, row, sizeof(*row), ms);
 
-    if (pipe(ends) != 0)
-        return error_set(error, ERROR_INTERNAL, errno, "probe-failed", "cannot probe: %s", strerror(errno));
-    fflush(NULL);
-    pid = fork();
-    if (pid == 0) {
-        close(ends[0]);
-        probe_in_child(backend, ends[1]);
+    if (got < 0 && got != -ETIMEDOUT)
+        return error_set(error, ERROR_INTERNAL, (int)-got, "probe-failed", "cannot probe: %s",
+                         strerror((int)-got));
+    if (got != (ssize_t)sizeof(*row)) {
+        *row = (struct probe_row){.usable = false};
+        say_silent(row, got == -ETIMEDOUT);
     }
-    close(ends[1]);
-    size = pid < 0 ? -1 : read(ends[0], row, sizeof(*row));
-    close(ends[0]);
-    while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-        ;
-    if (size != (ssize_t)sizeof(*row))
-        return error_set(error, ERROR_INTERNAL, EPROTO, "probe-failed", "the probe of %s did not answer",
-                         backend->name);
+    if (got == -ETIMEDOUT)
+        ms = AGAIN_MS;
     row->backend = backend->name;
     return 0;
 }

@@ -14,10 +14,13 @@ struct probe_row {
     char message[512];
     char hint[512];
     enum surface_state states[SURFACE_COUNT];
+    char reasons[SURFACE_COUNT]
+                [40];      /* why a surface is not held in full; empty: it is, or no reason is known */
+    char warnings[4][256]; /* what is to be known of this backend here; empty: no more */
 };
 
 /*
- * probe_backends() - enforce for real, with a time limit, and say what held.
+ * probe_backends() - enforce for real, with a time limit for each, and say what held.
  * @only:  one backend by name; NULL: all
  * @rows:  room for @count rows; @count is set to how many were filled
  *

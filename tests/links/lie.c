@@ -42,6 +42,8 @@ static const struct {
     {"unshare", SYS_unshare},
     {"mount", SYS_mount},
     {"mount_setattr", SYS_mount_setattr},
+    {"renameat", SYS_renameat},
+    {"renameat2", SYS_renameat2},
     {"open_tree", SYS_open_tree},
     {"move_mount", SYS_move_mount},
     {"openat2", SYS_openat2},
