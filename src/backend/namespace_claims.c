@@ -103,11 +103,17 @@ static void claim_protected(struct builder *b)
     const struct strings *paths = &b->resolved->protected_paths;
     size_t tried = 0;
 
-    for (size_t i = 0; i < paths->count; i++)
-        if (view_protects(b, paths->items[i]) && tried++ < PROTECTED_CHECKS)
-            build_hold(b, STATE_ENFORCED, NULL,
-                       CHECK(FS_PROTECTED, MOUNT, REMOVE_ATTRIBUTE, PROTECTED, .by_name = true, .index = i,
-                             .refused = {EROFS}, .self_contained = true));
+    for (size_t i = 0; i < paths->count; i++) {
+        if (!view_protects(b, paths->items[i]) || tried++ >= PROTECTED_CHECKS)
+            continue;
+        build_hold(b, STATE_ENFORCED, NULL,
+                   CHECK(FS_PROTECTED, MOUNT, NONE, PROTECTED, .by_name = true, .index = i,
+                         .refused = {EROFS}, .self_contained = true));
+        /* A file that its owner may not write either cannot be tried. */
+        build_hold(b, STATE_ENFORCED, NULL,
+                   CHECK(FS_PROTECTED, MOUNT, MOUNTED, PROTECTED, .index = i, .a = ST_RDONLY,
+                         .refused = {EROFS}, .self_contained = true));
+    }
     if (b->plan->foreign && paths->count > 0)
         plan_reason(b->plan, SURFACE_FS_PROTECTED, "no-mounts-in-writable");
     else if (tried == 0 && !is_open(b, SURFACE_FS_PROTECTED))

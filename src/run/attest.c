@@ -15,6 +15,7 @@
 #include "kernel/identity.h"
 #include "run/canary.h"
 
+#include <dirent.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -132,6 +133,46 @@ static bool wire_secret(struct attempt *attempt, const struct resolved *resolved
     return true;
 }
 
+/* Some name in the directory PATH, or NULL; it may be gone by the time that it is tried, which shows nothing.
+ */
+static char *first_entry(const char *path)
+{
+    DIR *directory = opendir(path);
+    const struct dirent *entry = NULL;
+    char *name = NULL;
+
+    while (directory && (entry = readdir(directory)) && entry->d_name[0] == '.' &&
+           (!entry->d_name[1] || strcmp(entry->d_name, "..") == 0))
+        ;
+    if (entry)
+        name = strdup(entry->d_name);
+    if (directory)
+        closedir(directory);
+    return name;
+}
+
+/* What would change a protected object and changes nothing: opening a file for writing, renaming an entry of
+ * a directory onto itself, or an unnamed file in one that is empty. */
+static bool wire_protected(struct attempt *attempt, const struct resolved *resolved)
+{
+    const char *path = resolved->protected_paths.items[attempt->check->index];
+    _cleanup_free_ char *entry = NULL;
+    struct stat object;
+
+    if (attempt->check->act != ACT_NONE)
+        return set_path(&attempt->wire, path, NULL);
+    if (lstat(path, &object) != 0 || (!S_ISREG(object.st_mode) && !S_ISDIR(object.st_mode)))
+        return false;
+    if (S_ISREG(object.st_mode)) {
+        attempt->wire.act = ACT_OPEN;
+        attempt->wire.a = O_WRONLY;
+        return set_path(&attempt->wire, path, NULL);
+    }
+    entry = first_entry(path);
+    attempt->wire.act = entry ? ACT_RENAME_SELF : ACT_TMPFILE;
+    return set_path(&attempt->wire, path, entry);
+}
+
 /* The namespace that this process is in: the command's must be another one. */
 static bool wire_namespace(struct attempt *attempt)
 {
@@ -238,7 +279,7 @@ static bool wire_canary(struct attestation *attestation, struct attempt *attempt
         wire->a = 1;
         return true;
     case CANARY_PROTECTED:
-        return set_path(wire, resolved->protected_paths.items[attempt->check->index], NULL);
+        return wire_protected(attempt, resolved);
     case CANARY_ROOT:
         wire->a = (int64_t)resolved->paths[attempt->check->index].device;
         wire->b = (int64_t)resolved->paths[attempt->check->index].inode;
@@ -445,7 +486,7 @@ int attest_controls(struct attestation *attestation, const struct resolved *reso
         const struct attempt *earlier;
         enum canary canary = attempt->check->canary;
 
-        if (attempt->wire.act == ACT_NONE && canary != CANARY_EDGE)
+        if (attempt->wire.act == ACT_NONE && canary != CANARY_EDGE && canary != CANARY_PROTECTED)
             continue;
         if (canary == CANARY_DESCRIPTOR && attestation->unsupervised)
             attempt->control = fcntl(attestation->inherited, F_SETFD, 0) == 0;
