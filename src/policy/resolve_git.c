@@ -125,7 +125,10 @@ static bool read_core(int directory, const char *file, const char *key, char *ou
 {
     _cleanup_free_ char *text = malloc(CONFIG_BYTES);
 
-    return text && read_file(directory, file, text, CONFIG_BYTES) == 0 && find_core(text, key, out, size);
+    if (!text)
+        return false;
+    text[0] = '\0';
+    return read_file(directory, file, text, CONFIG_BYTES) == 0 && find_core(text, key, out, size);
 }
 
 /* --- both directions ----------------------------------------------------------------------------------- */
@@ -240,7 +243,7 @@ static int read_pointer(int workspace, char *text, size_t size, bool *ret_file)
     }
     *ret_file = true;
     r = read_file(workspace, ".git", text, size);
-    if (r < 0 || strncmp(text, mark, sizeof(mark) - 1) != 0 || !text[sizeof(mark) - 1])
+    if (r < 0 || strncmp(text, mark, sizeof(mark) - 1) != 0 || strlen(text) < sizeof(mark))
         return r < 0 ? r : -EINVAL;
     memmove(text, text + sizeof(mark) - 1, strlen(text) - sizeof(mark) + 2);
     return 1;
