@@ -158,7 +158,7 @@ const char **plan_links(const struct plan *plan)
         const struct word *word = &plan->words[i];
 
         if (start && word->kind == WORD_TEXT)
-            links[count++] = word->text;
+            links[count++] = strrchr(word->text, '/') ? strrchr(word->text, '/') + 1 : word->text;
         start = word->kind == WORD_LAUNCHER || (word->kind == WORD_TEXT && strcmp(word->text, "--") == 0);
     }
     return links;
