@@ -113,9 +113,12 @@ static void chain_namespace(struct builder *b)
         build_special(b, WORD_LIVENESS);
         build_word(b, "--channel");
         build_special(b, WORD_CHANNEL);
-        if (policy->wait_all)
-            build_word(b, "--wait-all");
+    } else {
+        build_word(b,
+                   "--terminal"); /* a group of its own in any case: kill(0) reaches past a pid namespace */
     }
+    if (policy->wait_all)
+        build_word(b, "--wait-all");
     add_kept(b);
     add_roots(b);
     add_overlays(b);
