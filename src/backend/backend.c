@@ -42,14 +42,16 @@ static int refuse_unknown(const char *name, struct error *error)
     return error_hint(error, "backends are auto, landlock and refuse");
 }
 
-/* --hide promises unreadable contents, and that names vanish only where mounts allow. */
+/* --hide promises unreadable contents; that names vanish, and stay so when somebody outside replaces what
+ * they name, only where mounts allow. */
 static bool promised_in_part(const struct resolved *resolved, const struct plan *plan, enum surface surface)
 {
     const struct claim *claim = &plan->claims[surface];
 
     return surface == SURFACE_FS_HIDDEN && claim->state == STATE_PARTIAL && claim->reason &&
-           strcmp(claim->reason, "names-visible") == 0 && !resolved->required[surface] &&
-           !resolved->required_group[surface] && !resolved->require_full;
+           (strcmp(claim->reason, "names-visible") == 0 ||
+            strcmp(claim->reason, "replaced-reappears") == 0) &&
+           !resolved->required[surface] && !resolved->required_group[surface] && !resolved->require_full;
 }
 
 /* A surface that was named and that nothing of this plan holds: refuse. What merely is implied may be

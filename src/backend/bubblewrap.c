@@ -188,7 +188,7 @@ static int refuse_unhidden(const struct builder *b, struct error *error)
     for (size_t i = 0; i < b->resolved->hidden_count; i++) {
         const struct hidden *hidden = &b->resolved->hidden[i];
 
-        if (!hidden->named || view_masks(b, hidden) || !view_shows(b, hidden->path) ||
+        if (!hidden->named || view_masks(b, hidden) || !view_sees(b, hidden->path) ||
             is_open(b, SURFACE_FS_HIDDEN))
             continue;
         error_set(error, ERROR_SANDBOX_UNAVAILABLE, EINVAL, "inside-writable",

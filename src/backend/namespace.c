@@ -43,15 +43,6 @@ bool view_shows(const struct builder *b, const char *path)
     return !view_is_private(path) || resolved_under_writable(b->resolved, path);
 }
 
-bool view_masks(const struct builder *b, const struct hidden *hidden)
-{
-    bool granted_inside = hidden->held && strcmp(hidden->held, "contains-grant") == 0;
-
-    if (b->plan->foreign && resolved_under_writable(b->resolved, hidden->path))
-        return false;
-    return !granted_inside && !is_open(b, SURFACE_FS_HIDDEN) && view_shows(b, hidden->path);
-}
-
 bool view_protects(const struct builder *b, const char *path)
 {
     if (is_open(b, SURFACE_FS_PROTECTED) || b->plan->foreign)
@@ -85,14 +76,15 @@ static int refuse_unhidden(const struct builder *b, struct error *error)
 {
     for (size_t i = 0; i < b->resolved->hidden_count; i++) {
         const struct hidden *hidden = &b->resolved->hidden[i];
+        const char *reason = view_unheld(b, hidden);
 
-        if (!hidden->named || view_masks(b, hidden) || !view_shows(b, hidden->path) ||
-            is_open(b, SURFACE_FS_HIDDEN))
+        if (!hidden->named || view_holds(b, hidden) != VIEW_HOLD_NONE || is_open(b, SURFACE_FS_HIDDEN))
             continue;
-        error_set(error, ERROR_SANDBOX_UNAVAILABLE, EINVAL, hidden->held,
-                  "%s cannot be hidden: something in it is granted", QUOTE(hidden->path));
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, EINVAL, reason, "%s cannot be hidden (%s): %s",
+                  QUOTE(hidden->path), reason,
+                  strcmp(reason, "made-anew") == 0 ? "the view has one of its own" : "it is granted as well");
         error_surface(error, "fs.hidden");
-        return error_hint(error, "hide what stands beside the grant instead, or say --open fs.hidden");
+        return error_hint(error, "do not ask for both, or say --open fs.hidden");
     }
     return 0;
 }

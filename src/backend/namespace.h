@@ -28,10 +28,40 @@ bool view_is_base_device(const char *path);
 /* view_refuse() - what no backend with a view can do: without /proc or filters, or opened as a whole. */
 int view_refuse(const struct builder *b, struct error *error);
 
-/* view_masks(), view_protects() - is the hidden object held by a mask; the protected path by a mount of its
- * own? */
-bool view_masks(const struct builder *b, const struct hidden *hidden);
+/* view_protects() - is the protected path held by a mount of its own? */
 bool view_protects(const struct builder *b, const char *path);
+
+/* --- namespace_hidden.c: what is hidden --- */
+
+/* How a hidden path is held. */
+enum view_hold {
+    VIEW_HOLD_NONE = 0, /* it is seen */
+    VIEW_HOLD_MASK,     /* an empty object lies on it or on what it is in, until that is replaced outside */
+    VIEW_HOLD_AROUND,   /* it is in a masked directory that keeps the way to something else: it has no name */
+    VIEW_HOLD_NAME,     /* it, or what it is in, has no name, whatever happens outside */
+    VIEW_HOLD_UNSEEN,   /* it lies where the view is private */
+};
+
+enum view_hold view_holds(const struct builder *b, const struct hidden *hidden);
+
+/* view_sees() - is something there in the view where PATH is: as outside, bound into a private place, or of
+ * the view's own? */
+bool view_sees(const struct builder *b, const char *path);
+
+/* view_hides() - is PATH in something hidden, and in nothing of that which is granted or shown? */
+bool view_hides(const struct builder *b, const char *path);
+
+/* view_masks() - may a mask be laid on it? view_keeps() - is something in it granted or shown, which the mask
+ * keeps the way to? view_puts_back() - is @path such a thing? */
+bool view_masks(const struct builder *b, const struct hidden *hidden);
+bool view_keeps(const struct builder *b, const struct hidden *hidden);
+bool view_puts_back(const struct builder *b, const char *path);
+
+/* view_unheld() - why it is not held. Static. */
+const char *view_unheld(const struct builder *b, const struct hidden *hidden);
+
+/* build_hidden() - the words of namespace-run. */
+void build_hidden(struct builder *b);
 
 /* namespace_chain.c: the words of the chain; and those behind the link that makes the view. */
 void build_namespace_chain(struct builder *b);

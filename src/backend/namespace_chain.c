@@ -37,13 +37,16 @@ static void add_kept(struct builder *b)
     for (size_t i = 0; i < resolved->path_count; i++) {
         const struct resolved_path *path = &resolved->paths[i];
 
-        if (path->grant == GRANT_READ && view_is_private(path->path) && !view_shows(b, path->path) &&
-            strncmp(path->path, "/proc", 5) != 0)
+        if (path->grant == GRANT_READ && strncmp(path->path, "/proc", 5) != 0 &&
+            (view_puts_back(b, path->path) || (view_is_private(path->path) && !view_shows(b, path->path))))
             build_path(b, "--ro", i);
     }
     for (size_t i = 0; i < resolved->view.kept.count; i++)
-        if (!view_shows(b, resolved->view.kept.items[i]))
+        if (!view_shows(b, resolved->view.kept.items[i]) && !view_hides(b, resolved->view.kept.items[i]))
             add_named(b, "--ro", resolved->view.kept.items[i]);
+    for (size_t i = 0; i < resolved->shown.count; i++)
+        if (view_puts_back(b, resolved->shown.items[i]))
+            add_named(b, "--ro", resolved->shown.items[i]);
 }
 
 static void add_roots(struct builder *b)
@@ -79,9 +82,7 @@ static void add_held(struct builder *b)
 {
     const struct resolved *resolved = b->resolved;
 
-    for (size_t i = 0; i < resolved->hidden_count; i++)
-        if (view_masks(b, &resolved->hidden[i]))
-            add_named(b, "--hide", resolved->hidden[i].path);
+    build_hidden(b);
     for (size_t i = 0; i < resolved->view.sockets.count && !is_open(b, SURFACE_UNIX_PATH); i++)
         if (view_shows(b, resolved->view.sockets.items[i]))
             add_named(b, "--hide", resolved->view.sockets.items[i]);

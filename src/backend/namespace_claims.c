@@ -66,35 +66,59 @@ static void claim_files(struct builder *b)
     plan_reason(b->plan, SURFACE_FS_WATCH, "readable-files");
 }
 
+/* Return: was it tried, or cannot it be? */
+static bool try_hidden(struct builder *b, size_t index, enum view_hold hold)
+{
+    const struct hidden *hidden = &b->resolved->hidden[index];
+    /* A file in it may be one that is granted. */
+    bool itself = S_ISDIR(hidden->type) && (!hidden->sample || view_keeps(b, hidden));
+    struct check check = CHECK(FS_HIDDEN, MOUNT, OPEN, HIDDEN, .by_name = true, .index = index, .a = O_RDONLY,
+                               .refused = {EACCES}, .itself = itself, .self_contained = true);
+
+    if (hold != VIEW_HOLD_MASK) {
+        check.vanishes = true;
+        check.refused[0] = ENOENT;
+        if (!hidden->sample && !itself) { /* nobody has to open a FIFO to see that its name is gone */
+            check.itself = true;
+            check.a = O_PATH;
+        }
+    } else if (!hidden->sample && !itself) {
+        return false;
+    }
+    build_hold(b, STATE_ENFORCED, NULL, check);
+    return true;
+}
+
 /* What is named is tried first, so that a bound on the number of checks never cuts it. */
 static void claim_hidden(struct builder *b)
 {
     const struct resolved *resolved = b->resolved;
-    size_t tried = 0, masked = 0;
+    size_t tried = 0, held = 0, masked = 0;
 
-    for (int named = 1; named >= 0; named--)
-        for (size_t i = 0; i < resolved->hidden_count; i++) {
-            const struct hidden *hidden = &resolved->hidden[i];
-
-            if (hidden->named != (named == 1) || !view_masks(b, hidden))
-                continue;
-            masked++;
-            if (!hidden->sample || tried++ >= HIDDEN_CHECKS)
-                continue;
-            build_hold(b, STATE_ENFORCED, NULL,
-                       CHECK(FS_HIDDEN, MOUNT, OPEN, HIDDEN, .by_name = true, .index = i, .a = O_RDONLY,
-                             .refused = {EACCES}, .self_contained = true));
-        }
     if (is_open(b, SURFACE_FS_HIDDEN))
         return;
-    if (masked == 0)
+    for (int named = 1; named >= 0; named--)
+        for (size_t i = 0; i < resolved->hidden_count; i++) {
+            enum view_hold hold = view_holds(b, &resolved->hidden[i]);
+
+            if (resolved->hidden[i].named != (named == 1) || hold == VIEW_HOLD_NONE ||
+                hold == VIEW_HOLD_UNSEEN)
+                continue;
+            held++;
+            masked += hold != VIEW_HOLD_NAME;
+            if (tried < HIDDEN_CHECKS)
+                tried += try_hidden(b, i, hold);
+        }
+    if (held == 0)
         plan_raise(b->plan, SURFACE_FS_HIDDEN, STATE_ABSENT, MECHANISM_NONE, NULL);
     else if (tried == 0)
         plan_raise(b->plan, SURFACE_FS_HIDDEN, STATE_ENFORCED, MECHANISM_MOUNT, NULL);
+    if (masked > 0)
+        plan_lower(b->plan, SURFACE_FS_HIDDEN, "replaced-reappears");
     for (size_t i = 0; i < resolved->hidden_count; i++)
-        if (!view_masks(b, &resolved->hidden[i]) && view_shows(b, resolved->hidden[i].path)) {
-            plan_lower(b->plan, SURFACE_FS_HIDDEN, resolved->hidden[i].held);
-            plan_reason(b->plan, SURFACE_FS_HIDDEN, resolved->hidden[i].held);
+        if (view_holds(b, &resolved->hidden[i]) == VIEW_HOLD_NONE) {
+            plan_lower(b->plan, SURFACE_FS_HIDDEN, view_unheld(b, &resolved->hidden[i]));
+            plan_reason(b->plan, SURFACE_FS_HIDDEN, view_unheld(b, &resolved->hidden[i]));
         }
 }
 

@@ -85,6 +85,9 @@ struct check {
     bool by_name; /* reached by its path as the command would, not by a descriptor of ours: what a view of its
                      own holds is held by name only, and a descriptor of a mount out here shows what else
                      holds */
+    bool itself;  /* of a hidden directory: it, and no file in it */
+    bool vanishes; /* `refused` is ENOENT, which proves something only while the object is there outside: the
+                      control is taken again afterwards */
     const char *name; /* static; for what is no canary */
     size_t index;     /* which edge, hidden path, secret, protected path */
     int64_t a, b;

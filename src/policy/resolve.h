@@ -66,13 +66,14 @@ struct hidden {
     dev_t device;
     ino_t inode;
     bool named;
-    bool optional;     /* to be held if it can be, and noted if not */
-    bool readable;     /* the caller could read it: a control exists */
-    bool alias;        /* the same object as another one, seen by another mount */
-    bool plain_parent; /* named, and nothing is mounted below the directory that it is in */
-    const char *held;  /* NULL: held, by a level or because nothing above it is readable; else why not:
-                        * `inside-writable`, `contains-grant`, `too-many-siblings`, `not-listable`, and of an
-                        * alias `other-mount` */
+    bool optional;      /* to be held if it can be, and noted if not */
+    bool readable;      /* the caller could read it: a control exists */
+    bool alias;         /* the same object as another one, seen by another mount */
+    bool plain_parent;  /* named, and nothing is mounted below the directory that it is in */
+    bool merged_parent; /* that directory is seen through an overlay: few of them can lie on each other */
+    const char *held;   /* NULL: held, by a level or because nothing above it is readable; else why not:
+                         * `inside-writable`, `contains-grant`, `too-many-siblings`, `not-listable`, and of an
+                         * alias `other-mount` */
     struct source source;
 };
 
@@ -135,7 +136,8 @@ struct resolved {
     struct hidden *around; /* directories of which the hidden ones are what stands beside something granted or
                               shown: with mounts, the directory itself can be hidden */
     size_t around_count;
-    struct strings shown; /* canonical paths that --show names, as far as they are there */
+    struct strings shown; /* canonical paths that --show names, as far as they are there, and named ones of
+                             --read: seen although what they are in is hidden */
     struct edge *edges;
     size_t edge_count;
 

@@ -11,9 +11,10 @@
  */
 #include "policy/resolve_hiding.h"
 
-#include <fcntl.h>
+#include <sys/statfs.h>
 
-#define DEVICES_MOST 16 /* file systems whose number of mounts is remembered */
+#define MOUNT_TYPE_OVERLAY 0x794c7630
+#define DEVICES_MOST       16 /* file systems whose number of mounts is remembered */
 
 /* What of @path comes behind @above, which contains it: empty, or with its slash. */
 static const char *path_behind(const char *above, const char *path)
@@ -126,6 +127,7 @@ static int look_beside(struct hiding *hiding, struct hidden *hidden)
     const struct mount_table *mounts = &hiding->resolving->mounts;
     _cleanup_free_ char *parent = NULL;
     const struct mount_row *own;
+    struct statfs seen;
     const char *name;
     bool plain;
 
@@ -142,6 +144,7 @@ static int look_beside(struct hiding *hiding, struct hidden *hidden)
         plain = r == -ENOENT || !path_contains(parent, row->point);
     }
     hidden->plain_parent = plain;
+    hidden->merged_parent = fstatfs(hidden->parent_fd, &seen) == 0 && seen.f_type == MOUNT_TYPE_OVERLAY;
     return 0;
 }
 

@@ -344,6 +344,10 @@ int resolve_hidden(struct resolving *resolving)
         r = hiding_aliases(&hiding);
     if (r == 0)
         r = hiding_hold(&hiding);
+    for (size_t i = 0; i < resolving->read_named.count && r == 0;
+         i++) /* last: a set does not yield to them */
+        if (strings_add(&resolving->resolved->shown, resolving->read_named.items[i]) < 0)
+            r = error_no_memory(resolving->error);
     for (size_t i = 0; i < hiding.above_count; i++) {
         fd_close(hiding.above[i].fd);
         free(hiding.above[i].path);

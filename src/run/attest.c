@@ -109,6 +109,8 @@ static bool wire_hidden(struct attestation *attestation, struct attempt *attempt
 {
     const struct hidden *hidden = &resolved->hidden[attempt->check->index];
 
+    if (attempt->check->itself)
+        return set_path(&attempt->wire, hidden->path, NULL);
     if (!hidden->sample || strlen(hidden->sample) >= CHANNEL_NAME)
         return false;
     if (attempt->check->by_name) {
@@ -521,6 +523,29 @@ void attest_message(const struct attestation *attestation, struct channel_checks
 
 /* --- judgement ------------------------------------------------------------------------------------------ */
 
+/* A name that is not there inside says something while it is there outside: before, and still. */
+static int look_again(struct attestation *attestation)
+{
+    struct identity identity = {0};
+    bool entered = false;
+    int r;
+
+    for (size_t i = 0; i < attestation->count; i++) {
+        struct attempt *attempt = &attestation->attempts[i];
+
+        if (!attempt->check->vanishes || !attempt->control)
+            continue;
+        if (attestation->switch_user && !entered) {
+            r = identity_enter(&identity, attestation->uid, attestation->gid);
+            if (r < 0)
+                return r;
+            entered = true;
+        }
+        attempt->control = control_outside(attestation, attempt);
+    }
+    return entered ? identity_leave(&identity) : 0;
+}
+
 static enum verdict judge(const struct attestation *attestation, const struct attempt *attempt)
 {
     if (attempt->wire.act == ACT_NONE)
@@ -647,6 +672,10 @@ int attest_judge(struct attestation *attestation, const struct channel_results *
 
     if (r < 0)
         return r;
+    r = look_again(attestation);
+    if (r < 0)
+        return error_set(error, ERROR_ATTESTATION_FAILED, -r, "identity",
+                         "the controls cannot be taken again as the command's user");
     for (int canary = 0; canary < CANARY_COUNT; canary++)
         seen[canary] = canary_seen_crossed(attestation, (enum canary)canary, command);
     for (size_t i = 0; i < attestation->count; i++) {

@@ -17,6 +17,9 @@
  */
 #include "change.h"
 
+#include "backend/build.h"
+#include "run/attest.h"
+
 /* --- taking boundaries away ---------------------------------------------------------------------------- */
 
 static void grant_everything(struct world *world, const char *argument)
@@ -488,6 +491,44 @@ TEST_IN(table_of_root_itself, 120)
 TEST_IN(table_of_an_ordinary_user, 120)
 {
     make_table(CALLER_USER);
+}
+
+static const struct gone {
+    const char *name;
+    bool there; /* outside, when the answer is judged */
+    enum evidence evidence;
+} gones[] = {
+    {"it is still there outside", true, EVIDENCE_ATTESTED},
+    {"it is gone outside as well", false, EVIDENCE_PROBED},
+};
+
+/* That a name is not there says nothing once it is not there for anybody. */
+TEST_EACH(a_name_that_vanished, struct gone, gones)
+{
+    static struct attestation attestation;
+    struct check vanishing = CHECK(FS_HIDDEN, MOUNT, OPEN, HIDDEN, .by_name = true, .a = O_RDONLY,
+                                   .vanishes = true, .refused = {ENOENT});
+    struct channel_results results = {.type = CHANNEL_RESULTS, .count = 1, .result = {{.errnum = ENOENT}}};
+    struct resolved resolved = {.uid = geteuid(), .gid = getegid()};
+    struct plan plan = {.supervised = true};
+    struct error error = {0};
+    char path[PATH_MAX + 8];
+
+    snprintf(path, sizeof(path), "%s/key", test_dir);
+    if (row->there)
+        world_make_file(test_dir, "key");
+    plan_raise(&plan, SURFACE_FS_HIDDEN, STATE_ENFORCED, MECHANISM_MOUNT, NULL);
+    attestation.count = 1;
+    attestation.attempts[0] = (struct attempt){
+        .check = &vanishing, .control = true, .wire = {.act = ACT_OPEN, .fd = -1, .a = O_RDONLY}};
+    snprintf(attestation.attempts[0].wire.name, CHANNEL_NAME, "%s", path);
+    check_int(attest_judge(&attestation, &results,
+                           offsetof(struct channel_results, result) + sizeof(results.result[0]), getpid(),
+                           &plan, &resolved, &error),
+              0);
+    check_int(plan.claims[SURFACE_FS_HIDDEN].by[0].evidence, row->evidence);
+    check_int(plan.claims[SURFACE_FS_HIDDEN].state, row->there ? STATE_ENFORCED : STATE_PARTIAL);
+    plan_free(&plan);
 }
 
 /* --- what a table of single checks cannot show --------------------------------------------------------- */

@@ -146,6 +146,9 @@ static void world_make_tree(struct world *world)
     must(mkdir(path, 0755) == 0);
     snprintf(path, sizeof(path), "%s/home", world->base);
     must(mkdir(path, 0755) == 0);
+    snprintf(path, sizeof(path), "%s/keys", world->base);
+    must(mkdir(path, 0755) == 0);
+    world_make_file(path, "key");
     world_make_file(world->base, "neighbour");
     world_make_file(world->base, "secret");
     if (getuid() == 0)
@@ -182,6 +185,17 @@ static void world_detach(const struct world *world)
 }
 
 /* --- policy and plan ----------------------------------------------------------------------------------- */
+
+/* Left out of its directory by its name, where mounts can: that is done for what somebody names. */
+static void world_hide_by_name(struct world *world)
+{
+    struct error error = {0};
+    char path[3 * PATH_MAX];
+
+    snprintf(path, sizeof(path), "%s/keys/key", world->base);
+    must(policy_add(&world->policy, LIST_HIDE, path, NULL, (struct origin){.layer = LAYER_OPTION}, &error) ==
+         0);
+}
 
 /* Everything is implied, as if a built-in default asked it: then what is not shown is reported, not refused.
  */
@@ -221,6 +235,7 @@ static void world_resolve(struct world *world)
     snprintf(path, sizeof(path), "%s/ws/held", world->base);
     must(policy_add(&world->policy, LIST_PROTECT, path, NULL, (struct origin){.layer = LAYER_BUILTIN},
                     &error) == 0);
+    world_hide_by_name(world);
     must(strings_addf(&world->env, "HOME=%s/home", world->base) == 0 &&
          strings_addf(&world->env, "TMPDIR=%s/home", world->base) == 0 &&
          strings_add(&world->env, "PATH=/usr/bin:/bin") == 0 &&
@@ -229,6 +244,7 @@ static void world_resolve(struct world *world)
         test_note("resolve: %s", error.message);
         _exit(EXIT_FAILURE);
     }
+    world->resolved.named[SURFACE_FS_HIDDEN] = false; /* as if it were implied, too */
 }
 
 static void world_plan(struct world *world)

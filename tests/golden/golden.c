@@ -18,7 +18,7 @@ struct world {
     struct resolved resolved;
     struct resolved_path paths[PATHS];
     struct hide_level levels[2];
-    struct hidden hidden[2];
+    struct hidden hidden[4], around[1];
     struct edge edges[2];
     struct host host;
     bool supervised;
@@ -254,6 +254,52 @@ static void namespace_full(struct world *w)
          strings_add(&w->resolved.view.copies, "/etc/ssh/ssh_config.d/a.conf") == 0 &&
          strings_add(&w->resolved.view.sockets, "/home/me/db.sock") == 0);
 }
+/* Two names in one directory and one below it, what is written down inside the workspace, and a directory
+ * with the workspace in it. */
+static void namespace_names(struct world *w)
+{
+    static const struct hidden hidden[] = {
+        {.path = (char *)(uintptr_t) "/home/me/.ssh/id_ed25519",
+         .name = (char *)(uintptr_t) "id_ed25519",
+         .type = S_IFREG,
+         .sample = (char *)(uintptr_t) "id_ed25519",
+         .named = true,
+         .plain_parent = true},
+        {.path = (char *)(uintptr_t) "/home/me/.ssh/keys",
+         .name = (char *)(uintptr_t) "keys",
+         .type = S_IFDIR,
+         .named = true,
+         .plain_parent = true},
+        {.path = (char *)(uintptr_t) "/home/me/app/.env",
+         .name = (char *)(uintptr_t) ".env",
+         .type = S_IFREG,
+         .sample = (char *)(uintptr_t) ".env",
+         .held = "inside-writable",
+         .named = true,
+         .plain_parent = true},
+        {.path = (char *)(uintptr_t) "/home/me/other",
+         .name = (char *)(uintptr_t) "other",
+         .type = S_IFREG,
+         .sample = (char *)(uintptr_t) "other",
+         .named = true},
+    };
+
+    in_namespace(w);
+    memcpy(w->hidden, hidden, sizeof(hidden));
+    w->resolved.hidden = w->hidden;
+    w->resolved.hidden_count = ARRAY_SIZE(hidden);
+    w->resolved.named[SURFACE_FS_HIDDEN] = true;
+    w->around[0] = (struct hidden){.path = (char *)(uintptr_t) "/home/me",
+                                   .name = (char *)(uintptr_t) "me",
+                                   .type = S_IFDIR,
+                                   .named = true};
+    w->resolved.around = w->around;
+}
+static void namespace_around(struct world *w)
+{
+    namespace_names(w);
+    w->resolved.around_count = 1;
+}
 static void namespace_exec(struct world *w)
 {
     in_namespace(w);
@@ -370,6 +416,8 @@ static const struct row {
     {"no-proc", 7, no_proc},
     {"pass-fd", 7, pass_fd},
     {"namespace", 7, in_namespace},
+    {"namespace-names", 7, namespace_names},
+    {"namespace-around", 7, namespace_around},
     {"namespace-abi-0", 0, in_namespace},
     {"namespace-abi-9", 9, in_namespace},
     {"namespace-full", 9, namespace_full},
@@ -409,10 +457,11 @@ static void print_checks(const struct plan *plan, struct text *text)
     for (size_t i = 0; i < plan->check_count; i++) {
         const struct check *check = &plan->checks[i];
 
-        text_addf(text, "  %-16s by %-14s act %u canary %u #%zu%s%s a %lld b %lld refused %d%s\n",
+        text_addf(text, "  %-16s by %-14s act %u canary %u #%zu%s%s%s a %lld b %lld refused %d%s%s\n",
                   surface_table[check->surface].name, mechanism_name(check->mechanism), check->act,
                   check->canary, check->index, check->by_name ? " by name" : "",
-                  check->name ? check->name : "", (long long)check->a, (long long)check->b, check->refused[0],
+                  check->itself ? " itself" : "", check->name ? check->name : "", (long long)check->a,
+                  (long long)check->b, check->refused[0], check->vanishes ? " vanishes" : "",
                   check->self_contained ? " self-contained" : "");
     }
 }

@@ -1,0 +1,326 @@
+/*
+ * namespace_hidden.c - how a view of its own holds what is hidden.
+ *
+ * A mask is an empty object on the name, as it was found at the start: what
+ * replaces it outside is seen. What somebody named is left out by its name, by
+ * showing the directory that it is in anew without it (a cover), where that
+ * directory is not to be written and holds no mount: a cover shows neither.
+ * A masked directory with something granted in it keeps the way to that, and
+ * nothing else.
+ *
+ * Should:  hold whatever is seen; a private place shows what is bound into it.
+ * Mustn't: cover what the command may write, or call a mask a hold by name.
+ */
+#include "backend/namespace.h"
+
+#include <limits.h>
+#include <string.h>
+
+#define LAYERS_MOST 2 /* overlays that the kernel lays on each other */
+
+static bool is_read_in_private(const struct builder *b, const char *path)
+{
+    const struct resolved *resolved = b->resolved;
+
+    for (size_t i = 0; i < resolved->path_count; i++)
+        if (resolved->paths[i].grant == GRANT_READ && view_is_private(resolved->paths[i].path) &&
+            view_within(path, resolved->paths[i].path))
+            return true;
+    for (size_t i = 0; i < resolved->view.kept.count; i++)
+        if (view_within(path, resolved->view.kept.items[i]))
+            return true;
+    return false;
+}
+
+/* Of the view's own, so that nothing laid there beforehand is seen. */
+static bool is_made_anew(const char *path)
+{
+    return view_within(path, "/proc") || view_is_base_device(path);
+}
+
+bool view_sees(const struct builder *b, const char *path)
+{
+    return view_shows(b, path) || is_read_in_private(b, path) || is_made_anew(path);
+}
+
+/* Is something at or below PATH granted or shown? */
+static bool holds_grant(const struct builder *b, const char *path)
+{
+    const struct resolved *resolved = b->resolved;
+
+    for (size_t i = 0; i < resolved->path_count; i++)
+        if (resolved->paths[i].grant != GRANT_NONE && view_within(resolved->paths[i].path, path))
+            return true;
+    for (size_t i = 0; i < resolved->shown.count; i++)
+        if (view_within(resolved->shown.items[i], path))
+            return true;
+    return false;
+}
+
+/* Is exactly PATH granted? */
+static bool is_granted(const struct builder *b, const char *path)
+{
+    for (size_t i = 0; i < b->resolved->path_count; i++)
+        if (b->resolved->paths[i].grant != GRANT_NONE && strcmp(b->resolved->paths[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+/* --- covers --------------------------------------------------------------------------------------------- */
+
+/* Bytes of the name of the directory that it is in; 0: the root. */
+static size_t parent_length(const struct hidden *hidden)
+{
+    return strlen(hidden->path) - strlen(hidden->name) - 1;
+}
+
+static bool in_parent(const char *path, const struct hidden *hidden)
+{
+    size_t length = parent_length(hidden);
+
+    return strncmp(path, hidden->path, length) == 0 && (path[length] == '/' || path[length] == '\0');
+}
+
+static bool same_parent(const struct hidden *one, const struct hidden *other)
+{
+    size_t length = parent_length(one);
+
+    return parent_length(other) == length && memcmp(one->path, other->path, length) == 0;
+}
+
+static bool parent_is_private(const struct hidden *hidden)
+{
+    static const char *const places[] = {"/tmp", "/run", "/var/run", "/dev", "/proc"};
+    size_t length = parent_length(hidden);
+
+    for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+        size_t place = strlen(places[i]);
+
+        if (in_parent(places[i], hidden) || (length >= place && view_within(hidden->path, places[i])))
+            return true;
+    }
+    return false;
+}
+
+/* A rule of Landlock on what lies below an overlay does not reach what is seen of it. */
+static bool parent_is_ruled(const struct builder *b, const struct hidden *hidden)
+{
+    for (size_t i = 0; i < b->resolved->path_count && b->resolved->policy->readable_listed; i++)
+        if (b->resolved->paths[i].grant == GRANT_READ && in_parent(b->resolved->paths[i].path, hidden))
+            return true;
+    return false;
+}
+
+/* What holds the other one holds this one, as well and no better. */
+static bool is_in_another(const struct builder *b, const struct hidden *hidden)
+{
+    const struct resolved *resolved = b->resolved;
+
+    for (size_t i = 0; i < resolved->around_count; i++)
+        if (view_within(hidden->path, resolved->around[i].path))
+            return true;
+    for (size_t i = 0; i < resolved->hidden_count; i++)
+        if (&resolved->hidden[i] != hidden && view_within(hidden->path, resolved->hidden[i].path))
+            return true;
+    return false;
+}
+
+static bool may_cover(const struct builder *b, const struct hidden *hidden)
+{
+    return hidden->named && hidden->plain_parent && parent_length(hidden) > 0 && !b->plan->foreign &&
+           !is_open(b, SURFACE_FS_HIDDEN) && !parent_is_private(hidden) && !holds_grant(b, hidden->path) &&
+           !parent_is_ruled(b, hidden) && !is_in_another(b, hidden);
+}
+
+static bool parent_is_writable(const struct builder *b, const struct hidden *hidden)
+{
+    for (size_t i = 0; i < b->resolved->path_count; i++) {
+        const char *root = b->resolved->paths[i].path;
+        size_t length = strlen(root);
+
+        if (b->resolved->paths[i].grant == GRANT_WRITE && parent_length(hidden) >= length &&
+            view_within(hidden->path, root))
+            return true;
+    }
+    return false;
+}
+
+/* Overlays that would lie on each other, this one among them. */
+static unsigned count_layers(const struct builder *b, const struct hidden *hidden)
+{
+    const struct resolved *resolved = b->resolved;
+    unsigned layers = hidden->merged_parent ? 2 : 1;
+
+    for (size_t i = 0; i < resolved->hidden_count; i++) {
+        const struct hidden *other = &resolved->hidden[i];
+        bool first = true;
+
+        if (!may_cover(b, other) || same_parent(other, hidden) || !in_parent(hidden->path, other))
+            continue;
+        for (size_t k = 0; k < i; k++)
+            first &= !same_parent(&resolved->hidden[k], other) || !may_cover(b, &resolved->hidden[k]);
+        layers += first;
+    }
+    for (size_t i = 0; i < resolved->cache_count && b->plan->overlays; i++)
+        if (resolved->caches[i].place != SIZE_MAX &&
+            in_parent(resolved->paths[resolved->caches[i].place].path, hidden))
+            return layers + 1;
+    return layers;
+}
+
+bool view_covers(const struct builder *b, const struct hidden *hidden)
+{
+    return may_cover(b, hidden) && !parent_is_writable(b, hidden) && count_layers(b, hidden) <= LAYERS_MOST;
+}
+
+/* --- which of them holds -------------------------------------------------------------------------------- */
+
+bool view_masks(const struct builder *b, const struct hidden *hidden)
+{
+    const char *path = hidden->path;
+
+    if (is_open(b, SURFACE_FS_HIDDEN) || is_made_anew(path) || is_granted(b, path))
+        return false;
+    if (b->plan->foreign)
+        return view_shows(b, path) && !resolved_under_writable(b->resolved, path) && !holds_grant(b, path);
+    return view_sees(b, path);
+}
+
+bool view_keeps(const struct builder *b, const struct hidden *hidden)
+{
+    return holds_grant(b, hidden->path);
+}
+
+static bool masks_around(const struct builder *b, const struct hidden *around)
+{
+    return !b->plan->foreign && view_masks(b, around);
+}
+
+/* Does PATH lie in the hidden DIRECTORY, and in nothing of it that is granted or shown? */
+static bool is_gone_with(const struct builder *b, const char *path, const char *directory)
+{
+    const struct resolved *resolved = b->resolved;
+    size_t length = strlen(directory);
+
+    if (!view_within(path, directory) || path[length] == '\0')
+        return false;
+    for (size_t i = 0; i < resolved->path_count; i++)
+        if (resolved->paths[i].grant != GRANT_NONE && strlen(resolved->paths[i].path) > length &&
+            view_within(path, resolved->paths[i].path))
+            return false;
+    for (size_t i = 0; i < resolved->shown.count; i++)
+        if (strlen(resolved->shown.items[i]) > length && view_within(path, resolved->shown.items[i]))
+            return false;
+    return true;
+}
+
+bool view_hides(const struct builder *b, const char *path)
+{
+    const struct resolved *resolved = b->resolved;
+
+    for (size_t i = 0; i < resolved->around_count; i++)
+        if (is_gone_with(b, path, resolved->around[i].path))
+            return !is_open(b, SURFACE_FS_HIDDEN);
+    for (size_t i = 0; i < resolved->hidden_count; i++)
+        if (is_gone_with(b, path, resolved->hidden[i].path) || strcmp(path, resolved->hidden[i].path) == 0)
+            return !is_open(b, SURFACE_FS_HIDDEN);
+    return false;
+}
+
+/* Is it in a masked directory that keeps the way to something else? */
+static bool is_around(const struct builder *b, const char *path)
+{
+    const struct resolved *resolved = b->resolved;
+
+    for (size_t i = 0; i < resolved->around_count; i++)
+        if (masks_around(b, &resolved->around[i]) && is_gone_with(b, path, resolved->around[i].path))
+            return true;
+    for (size_t i = 0; i < resolved->hidden_count; i++)
+        if (is_gone_with(b, path, resolved->hidden[i].path) && view_keeps(b, &resolved->hidden[i]) &&
+            view_masks(b, &resolved->hidden[i]))
+            return true;
+    return false;
+}
+
+/* Is PATH, which is granted or shown, in a masked directory, so that it has to be put back there? */
+bool view_puts_back(const struct builder *b, const char *path)
+{
+    const struct resolved *resolved = b->resolved;
+
+    for (size_t i = 0; i < resolved->around_count; i++)
+        if (view_within(path, resolved->around[i].path) && masks_around(b, &resolved->around[i]))
+            return true;
+    for (size_t i = 0; i < resolved->hidden_count; i++)
+        if (view_within(path, resolved->hidden[i].path) && view_masks(b, &resolved->hidden[i]))
+            return true;
+    return false;
+}
+
+enum view_hold view_holds(const struct builder *b, const struct hidden *hidden)
+{
+    const struct resolved *resolved = b->resolved;
+
+    if (is_open(b, SURFACE_FS_HIDDEN))
+        return VIEW_HOLD_NONE;
+    if (!view_sees(b, hidden->path))
+        return VIEW_HOLD_UNSEEN;
+    for (size_t i = 0; i < resolved->hidden_count; i++)
+        if (view_within(hidden->path, resolved->hidden[i].path) && view_covers(b, &resolved->hidden[i]))
+            return VIEW_HOLD_NAME;
+    if (is_around(b, hidden->path))
+        return VIEW_HOLD_AROUND;
+    return view_masks(b, hidden) ? VIEW_HOLD_MASK : VIEW_HOLD_NONE;
+}
+
+const char *view_unheld(const struct builder *b, const struct hidden *hidden)
+{
+    if (is_made_anew(hidden->path))
+        return "made-anew";
+    if (hidden->held)
+        return hidden->held;
+    return view_shows(b, hidden->path) ? "contains-grant" : "private-place";
+}
+
+/* --- words and checks ----------------------------------------------------------------------------------- */
+
+static void add_covers(struct builder *b)
+{
+    const struct resolved *resolved = b->resolved;
+
+    for (size_t i = 0; i < resolved->hidden_count; i++) {
+        const struct hidden *hidden = &resolved->hidden[i];
+        char parent[PATH_MAX];
+        bool first = view_covers(b, hidden);
+
+        for (size_t k = 0; k < i && first; k++)
+            first = !same_parent(hidden, &resolved->hidden[k]) || !view_covers(b, &resolved->hidden[k]);
+        if (!first || parent_length(hidden) >= sizeof(parent))
+            continue;
+        memcpy(parent, hidden->path, parent_length(hidden));
+        parent[parent_length(hidden)] = '\0';
+        build_word(b, "--cover");
+        build_word(b, parent);
+        for (size_t k = i; k < resolved->hidden_count; k++)
+            if (same_parent(hidden, &resolved->hidden[k]) && view_covers(b, &resolved->hidden[k])) {
+                build_word(b, "--name");
+                build_word(b, resolved->hidden[k].name);
+            }
+    }
+}
+
+void build_hidden(struct builder *b)
+{
+    const struct resolved *resolved = b->resolved;
+
+    add_covers(b);
+    for (size_t i = 0; i < resolved->around_count; i++)
+        if (masks_around(b, &resolved->around[i])) {
+            build_word(b, "--hide");
+            build_word(b, resolved->around[i].path);
+        }
+    for (size_t i = 0; i < resolved->hidden_count; i++)
+        if (view_holds(b, &resolved->hidden[i]) == VIEW_HOLD_MASK) {
+            build_word(b, "--hide");
+            build_word(b, resolved->hidden[i].path);
+        }
+}
