@@ -9,8 +9,8 @@ struct asked asked_entry(const struct entry *entry, enum list list)
         .value = entry->value, .optional = entry->optional, .named = origin_named(entry->origin)};
     const struct origin *origin = &entry->origin;
 
-    if (origin->option)
-        snprintf(asked.by, sizeof(asked.by), "%s", origin->option);
+    if (origin->option) /* options may be a thousand: no printf */
+        memcpy(asked.by, origin->option, strnlen(origin->option, sizeof(asked.by) - 1));
     else if (origin->file && origin->line > 0)
         snprintf(asked.by, sizeof(asked.by), "%s:%d: %s", QUOTE(origin->file), origin->line, list_name(list));
     else if (origin->file)

@@ -275,13 +275,16 @@ static int refuse_write_in_read_only(struct resolving *resolving, const struct a
 static int grant_list(struct resolving *resolving, const struct list_rule *rule)
 {
     const struct entries *entries = &resolving->policy->list[rule->list];
-    bool refused = rule->grant == GRANT_WRITE && resolving->resolved->mode == MODE_READ_ONLY;
+    bool refused = rule->grant == GRANT_WRITE && resolving->resolved->mode == MODE_READ_ONLY,
+         taken_back = false;
     int r = 0;
 
+    for (size_t i = 0; i < entries->count; i++)
+        taken_back |= entries->items[i].remove;
     for (size_t i = 0; i < entries->count && r >= 0; i++) {
         struct asked asked = asked_entry(&entries->items[i], rule->list);
 
-        if (!entry_in_force(entries, i))
+        if (taken_back && !entry_in_force(entries, i)) /* which looks at all the others */
             continue;
         if (refused && !asked.optional)
             return refuse_write_in_read_only(resolving, &asked);

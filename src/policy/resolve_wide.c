@@ -86,6 +86,11 @@ static int find_self(struct resolving *resolving)
     return r;
 }
 
+static bool holds_policy(const char *self)
+{
+    return strstr(self, "/.cache/") == NULL && strstr(self, "/.local/") == NULL;
+}
+
 /* Policies are not to be within reach from above either; a cache in what is granted may be. */
 static int refuse_self(struct resolving *resolving, const struct asked *asked, const char *path)
 {
@@ -93,9 +98,8 @@ static int refuse_self(struct resolving *resolving, const struct asked *asked, c
 
     for (size_t i = 0; i < resolving->self.count && r == 0; i++) {
         const char *self = resolving->self.items[i];
-        bool policy = strstr(self, "/.cache/") == NULL && strstr(self, "/.local/") == NULL;
 
-        if (path_contains(self, path) || (policy && path_contains(path, self))) {
+        if (path_contains(self, path) || (path_contains(path, self) && holds_policy(self))) {
             refuse_place(resolving, asked, path, self, "where confine keeps its policies and state");
             return error_hint(resolving->error, "name another directory");
         }

@@ -64,14 +64,17 @@ static int collect_keep(struct launch *launch, const struct plan *plan, const st
 /* FRONT and a descriptor's number. There are some forty in a chain, and the printf of musl takes its time. */
 static int add_number(struct launch *launch, const char *front, int number)
 {
-    struct text text = {0};
-    int r;
+    char word[sizeof(FD_PATH) + 12], *at = word + sizeof(word);
+    size_t length = strlen(front);
+    unsigned rest = (unsigned)number;
 
-    text_add(&text, front);
-    text_add_number(&text, number);
-    r = text.failed ? -ENOMEM : strings_add(&launch->argv, text.data);
-    text_free(&text);
-    return r;
+    *--at = '\0';
+    do
+        *--at = (char)('0' + rest % 10);
+    while ((rest /= 10) > 0);
+    at -= length;
+    memcpy(at, front, length);
+    return strings_add(&launch->argv, at);
 }
 
 static int add_keep_list(struct launch *launch)

@@ -34,7 +34,7 @@
 #define SWEEP_MS   5
 #define WAKE_MS    200
 #define WAIT_MS    20
-#define LAST_TRIES 400 /* about 60 us */
+#define LAST_TRIES 200 /* about 30 us */
 
 enum phase { PHASE_RUNNING = 0, PHASE_WAITING, PHASE_ENDING, PHASE_GONE };
 
