@@ -7,7 +7,8 @@
  * Should:  call structural only what a switch, a filter or a missing part of the kernel refuses: it refuses
  *          tomorrow as well.
  * Mustn't: call structural what a limit refuses that somebody else can use up (EAGAIN, ENOMEM, ENOSPC,
- * EMFILE): a neighbour could then choose the backend of the next run.
+ * EMFILE), or what comes of a name that was replaced meanwhile (ENOENT): a neighbour, or another run in the
+ * same workspace, could then choose the backend of this one.
  */
 #include "host/host.h"
 
@@ -101,7 +102,7 @@ static bool is_missing(void)
 /* The first row that fits is taken. `errnums` 0-terminated, empty: any that is no limit. */
 static const struct cause {
     unsigned steps;
-    int errnums[4];
+    int errnums[8];
     bool (*is)(void);
     const char *reason, *why, *hint; /* hint NULL: AppArmor's */
 } causes[] = {
@@ -164,7 +165,7 @@ static const struct cause {
      "the kernel lacks a call that a private view is made with",
      "run Linux 5.12 or newer, or let the container's filter allow open_tree, move_mount and mount_setattr"},
     {STEP(CANNOT_MOUNT),
-     {0},
+     {EPERM, EACCES, ENODEV, EOPNOTSUPP},
      NULL,
      "mount-denied",
      "mounts are refused in a namespace of one's own, as inside another sandbox, or by a container's "
@@ -179,7 +180,7 @@ static const struct cause {
      "a network namespace is refused",
      "run a kernel with CONFIG_NET_NS, and let the container's filter allow unshare and AF_INET sockets"},
     {STEP(CANNOT_OVERLAY),
-     {0},
+     {EPERM, EACCES, ENODEV, EOPNOTSUPP, EINVAL, ENOSYS},
      NULL,
      "no-overlay",
      "an overlay is refused in a user namespace",
