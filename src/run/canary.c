@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -290,21 +291,25 @@ static int choose_inherited(const struct attestation *attestation, const struct 
     static const int numbers[] = {60, 250, 640};
     size_t most = (size_t)free + resolved->pass_fd_count + CHAIN_OPENS +
                   (attestation->unsupervised ? 0 : CHANNEL_DESCRIPTORS);
+    struct rlimit limit;
     size_t i = 0;
 
     while (i < ARRAY_SIZE(numbers) - 1 && (size_t)numbers[i] < most)
         i++;
-    return numbers[i];
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > (rlim_t)numbers[i])
+        return numbers[i];
+    return limit.rlim_cur > most ? (int)limit.rlim_cur - 1 : -1;
 }
 
+/* Without a number that is nobody else's there is no canary: the chain's own descriptor in its place would
+ * read as a boundary that is not there. */
 void canary_inherited(struct attestation *attestation, const struct resolved *resolved)
 {
     _cleanup_fd_ int fd = openat(AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC);
+    int number = fd < 0 ? -1 : choose_inherited(attestation, resolved, fd);
 
-    if (fd >= 0)
-        attestation->inherited = fcntl(fd, F_DUPFD_CLOEXEC, choose_inherited(attestation, resolved, fd));
-    if (attestation->inherited < 0 && fd >= 0)
-        attestation->inherited = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    if (number >= 0)
+        attestation->inherited = fcntl(fd, F_DUPFD_CLOEXEC, number);
     own(attestation, attestation->inherited);
 }
 
