@@ -3,6 +3,7 @@
 #include "harness.h"
 
 #include "links/kernel_abi.h"
+#include "policy/resolve_internal.h"
 #include "policy/test-resolve.h"
 
 #include <sched.h>
@@ -229,5 +230,26 @@ TEST_EACH(what_is_mounted_beside_a_named_path_is_seen, struct reading, readings)
     check(!trial_hidden(&trial, "keys/inner")->plain_parent);
     check(trial_hidden(&trial, "keys/inner/one")->plain_parent);
     check(trial_hidden(&trial, "plain/key")->plain_parent);
+    trial_end(&trial);
+}
+
+/* A devpts outside of /dev holds terminals: it is taken out of what may be read, or the claims are lowered.
+ */
+TEST_EACH(terminals_mounted_elsewhere_are_taken_out, struct reading, readings)
+{
+    struct trial trial = start(row);
+    struct strings mounts = {0};
+    struct mount_table table = {0};
+
+    trial_directory("terminals");
+    if (mount("none", trial_path("terminals"), "devpts", 0, NULL) != 0)
+        test_skip("no devpts: %s", strerror(errno));
+    need(device_mounts(&table, &mounts) == 0);
+    check(strings_have(&mounts, trial_path("terminals")));
+    check(!strings_have(&mounts, "/dev/pts") && !strings_have(&mounts, "/dev"));
+    need(trial_resolve(&trial) == 0);
+    check(trial.resolved.devices_elsewhere || is_level_of(&trial, test_dir, "terminals"));
+    strings_free(&mounts);
+    mounts_free(&table);
     trial_end(&trial);
 }
