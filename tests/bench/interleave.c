@@ -26,7 +26,7 @@
 
 #define CASES_MAX   32
 #define REPORT_MOST (1 << 20)
-#define REPORT_FD 3 /* a pipe that is emptied between the runs: where `--report fd:3` goes */
+#define REPORT_FD   3 /* a pipe that is emptied between the runs: where `--report fd:3` goes */
 
 struct sample {
     uint32_t wall_us;
