@@ -168,16 +168,20 @@ static pid_t start_init(const struct namespace *ns)
     return (pid_t)pid;
 }
 
-/* Ends all of the namespace, and sees it ended. The command has been reaped: pid 1 waits for that. */
+/* Ends all of the namespace, and sees it ended: by the signal, and by the end of the socket. The command is
+ * reaped as well if it has not been: pid 1 waits for that. */
 static void end_init(pid_t init)
 {
+    pid_t gone;
+
     kill(init, SIGKILL);
-    while (waitpid(init, NULL, 0) < 0)
-        if (errno != EINTR)
+    close(shared.liveness);
+    while ((gone = waitpid(-1, NULL, __WALL)) != init)
+        if (gone < 0 && errno != EINTR)
             _exit(LINK_FAILED);
 }
 
-static void become_small(const struct namespace *ns, pid_t init, pid_t command)
+static void become_small(const struct namespace *ns, pid_t init)
 {
     const struct capability_data nothing[2] = {{0}, {0}};
     struct capability_data seen[2];
@@ -187,9 +191,6 @@ static void become_small(const struct namespace *ns, pid_t init, pid_t command)
         prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
         capability_set(nothing) != 0 || capability_get(seen) != 0 || seen[0].permitted || seen[1].permitted ||
         chdir("/") != 0) {
-        kill(init, SIGKILL);
-        while (waitpid(command, NULL, __WALL) < 0 && errno == EINTR)
-            ;
         end_init(init);
         _exit(LINK_FAILED);
     }
@@ -307,7 +308,7 @@ _Noreturn void namespace_live(struct namespace *ns)
     shared.ns = ns;
     init = start_init(ns);
     command = start_command(ns);
-    become_small(ns, init, command);
+    become_small(ns, init);
     status = wait_for_command(ns, command, &taken);
     namespace_return_terminal(ns);
     if (ns->wait_all)

@@ -304,20 +304,28 @@ a shell inside has jobs of its own|"
     is "$user: --terminal without one: a group of its own" "$status|$out" '0|2 2'
 
     # --- swapped while many start: a writable root never lands on what it was swapped with
-    mkdir -p "$ws/race/real/r" "$disk/race-$user/r"
+    mkdir -p "$ws/race/real/r" "$ws/race/decoy/r" "$disk/race-$user/r"
     ln -s "$disk/race-$user" "$ws/race/link"
     [ "$user" != nobody ] || chown -R -h 65534 "$ws/race"
     chmod 777 "$disk/race-$user" "$disk/race-$user/r"
-    exec 9<"$ws/race/real/r"
-    as "$user" sh -c 'echo $$ >"$2/swapper"; exec "$1" swap "$2/race/real" "$2/race/link"' sh "$ns" "$ws" 9>&- &
-    swapping=$!
-    until [ -s "$ws/swapper" ]; do sleep 0.02; done
-    run as "$user" "$ns" times 300 "$nr" --rw /proc/self/fd/9 -- sh -c 'echo x >"$1/r/hit"; exit 0' sh "$disk/race-$user"
-    kill "$(cat "$ws/swapper")"
-    wait $swapping 2>/dev/null
-    exec 9>&-
-    is "$user: every start works or is refused: $out" "$(echo "$out" | awk '{ print $1 + $2 == 300 && $3 == 0 }')" 1
-    is "$user: swapped components" "$(ls -R "$disk/race-$user" | grep -c hit)" 0
+    touch "$ws/race/real/r/real"
+    for with in link decoy; do
+        exec 9<"$ws/race/real/r"
+        as "$user" sh -c 'echo $$ >"$2/swapper"; exec "$1" swap "$2/race/real" "$2/race/$3"' sh "$ns" "$ws" $with 9>&- &
+        swapping=$!
+        until [ -s "$ws/swapper" ]; do sleep 0.02; done
+        run as "$user" "$ns" times 300 "$nr" --rw /proc/self/fd/9 -- sh -c 'for d; do echo x >"$d/r/hit"; done; exit 0' sh \
+            "$disk/race-$user" "$ws/race/decoy" "$ws/race/real"
+        kill "$(cat "$ws/swapper")"
+        wait $swapping 2>/dev/null
+        rm -f "$ws/swapper"
+        exec 9>&-
+        is "$user: swapped with a $with: every start works or is refused: $out" "$(echo "$out" | awk '{ print $1 + $2 == 300 && $3 == 0 }')" 1
+        is "$user: swapped with a $with: no other is written" "$(ls "$disk/race-$user/r")" ''
+        for d in "$ws"/race/*/r; do [ ! -e "$d/hit" ] || [ -e "$d/real" ]; done
+        is "$user: swapped with a $with: the decoy neither" $? 0
+        [ ! -d "$ws/race/link/r/." ] || [ ! -L "$ws/race/real" ] || "$ns" exchange "$ws/race/real" "$ws/race/link" >/dev/null
+    done
 done
 
 # --- root

@@ -297,8 +297,9 @@ static int supervise(const char *mode, char **command)
         if (read(out[0], &byte, 1) != 1)
             return 98;
         close(liveness[0]);
-        waitpid(child, &status, 0);
         fprintf(stderr, "%s\n", ended(held[0]) ? "all gone" : "left");
+        kill(child, SIGKILL);
+        waitpid(child, &status, 0);
         return 0;
     }
     waitpid(child, &status, 0);
