@@ -111,10 +111,40 @@ void build_claims_common(struct builder *b)
     claim_limits(b);
 }
 
+/* A view is held by its mounts, and what the caller hands over is on those of before. A directory leads to
+ * names that are hidden in the view, to modes that its mounts hold, and to what is protected; a file that can
+ * be read is one that can be written where Landlock is left out. Files on 0 to 2 are relayed by a supervisor.
+ */
+static int refuse_handed(const struct builder *b, struct error *error)
+{
+    const struct handed *standard = &b->host->standard, *passed = &b->resolved->passed;
+    bool alone = b->host->landlock_abi == 0 || is_open(b, SURFACE_PRIV_USERNS);
+    bool on_standard = standard->directory || (alone && !b->supervised && standard->read_only);
+
+    if (!b->plan->own_tmp)
+        return 0;
+    if (standard->directory || passed->directory) {
+        error_set(error, ERROR_POLICY_INVALID, EISDIR, "directory-handed",
+                  "%s is a directory: it would lead the command around its view",
+                  on_standard ? "one of the descriptors 0 to 2" : "a descriptor that is passed");
+        return error_hint(error, "name the directory as a grant, or use the backend landlock");
+    }
+    if (on_standard || (alone && passed->read_only)) {
+        error_set(error, ERROR_POLICY_INVALID, EBADF, "file-handed",
+                  "%s is a file to be read, and without Landlock the command could write it",
+                  on_standard ? "one of the descriptors 0 to 2" : "a descriptor that is passed");
+        return error_hint(error, "hand over a pipe: cat FILE | confine ...");
+    }
+    return 0;
+}
+
 int build_finish(struct builder *b, struct error *error)
 {
     struct plan *plan = b->plan;
+    int r = refuse_handed(b, error);
 
+    if (r < 0)
+        return r;
     for (int s = 0; s < SURFACE_COUNT; s++)
         if (b->resolved->open[s] && plan->claims[s].state == STATE_OPEN && !plan->claims[s].reason)
             plan_reason(plan, (enum surface)s, "opened");

@@ -7,6 +7,7 @@
  */
 #include "kernel/handed.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -38,6 +39,8 @@ void handed_look(struct handed *handed, int fd)
     if (fstat(fd, &object) != 0)
         return;
     if (!S_ISSOCK(object.st_mode)) {
+        handed->directory |= S_ISDIR(object.st_mode);
+        handed->read_only |= S_ISREG(object.st_mode) && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY;
         handed->regular |= S_ISREG(object.st_mode);
         handed->terminal |= S_ISCHR(object.st_mode) && isatty(fd);
         return;

@@ -9,6 +9,8 @@
 /* Zero is the modest value of a fact, not of a claim: an unknown socket counts as one of every kind. */
 struct handed {
     bool regular;   /* a file, whose flags are shared with whoever else has it open */
+    bool read_only; /* such a file, to be read only: by /proc/self/fd it can be opened anew for writing */
+    bool directory; /* what lies in it and around it is reached on the mounts that it was opened on */
     bool terminal;  /* can be read, and its modes changed */
     bool tcp;       /* an INET stream: connects anew, listens, accepts */
     bool udp;       /* an INET datagram socket: sends to any address */

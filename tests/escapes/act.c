@@ -7,6 +7,7 @@
  *   accept FD                 accepts a connection on FD
  *   modes FD                  reads the modes of the terminal FD
  *   socket FAMILY TYPE COMMAND...   becomes COMMAND with such a socket as standard input
+ *   around FD NAME            reads NAME in the directory FD, and changes its mode
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <termios.h>
 #include <unistd.h>
@@ -74,6 +76,16 @@ static int act_socket(char **words)
     return 1;
 }
 
+static int act_around(char **words)
+{
+    char byte;
+    int directory = atoi(words[0]), fd = openat(directory, words[1], O_RDONLY | O_CLOEXEC);
+
+    if (say("read", fd < 0 || read(fd, &byte, 1) != 1))
+        return 1;
+    return say("mode", fchmodat(directory, words[1], 0604, 0) != 0);
+}
+
 static const struct act {
     const char *name;
     int words; /* at least */
@@ -81,6 +93,7 @@ static const struct act {
 } acts[] = {
     {"open", 2, act_open},     {"traceme", 0, act_traceme}, {"send-unix", 2, act_send_unix},
     {"accept", 1, act_accept}, {"modes", 1, act_modes},     {"socket", 3, act_socket},
+    {"around", 2, act_around},
 };
 
 int main(int argc, char **argv)
