@@ -34,13 +34,17 @@ done
 
 # With strangers as children the work is done in a second process; the first one's death means the run as well.
 bash -c 'sleep 20 & echo $! >"$0"; exec "$@"' "$dir/stranger" "$confine" run -q $backend -w . -- \
-    sh -c 'echo $$ >pid; exec sleep 30' </dev/null >/dev/null 2>&1 &
+    sh -c 'echo >up; exec sleep "$0"' "30.$$" </dev/null >/dev/null 2>&1 &
 front=$!
-for _ in $(seq 100); do [ ! -s pid ] || break; sleep 0.1; done
+for _ in $(seq 300); do [ ! -e up ] || break; sleep 0.1; done
+# Its number inside may be another one outside.
+running() { grep -zlxF "30.$$" /proc/[0-9]*/cmdline 2>/dev/null | while read -r file; do grep -zqx sleep "$file" && echo "$file"; done; }
+for _ in $(seq 100); do [ -z "$(running)" ] || break; sleep 0.1; done
+before=$(running)
 kill -KILL "$front"
 wait "$front" 2>/dev/null
-for _ in $(seq 50); do kill -0 "$(cat pid)" 2>/dev/null || break; sleep 0.1; done
-[ -s pid ] && ! kill -0 "$(cat pid)" 2>"$dir/err"
+for _ in $(seq 300); do [ -n "$(running)" ] || break; sleep 0.1; done
+[ -n "$before" ] && [ -z "$(running)" ]
 result $? 'the end of the process in front ends the command'
 kill "$(cat "$dir/stranger")" 2>/dev/null
 rm -rf "$dir"/tmp/*
