@@ -99,13 +99,15 @@ __attribute__((unused)) static void test_register(struct test *test)
 
 /* One test per row of the array ROWS, whose element TYPE begins with `const char *name`. In the body: `row`.
  */
-#define TEST_EACH(ID, TYPE, ROWS)                                                                            \
+#define TEST_EACH(ID, TYPE, ROWS) TEST_EACH_IN(ID, TEST_SECONDS, TYPE, ROWS)
+
+#define TEST_EACH_IN(ID, SECONDS, TYPE, ROWS)                                                                \
     static void test_each_##ID(TYPE const *row);                                                             \
     static void test_body_##ID(const void *row)                                                              \
     {                                                                                                        \
         test_each_##ID(row);                                                                                 \
     }                                                                                                        \
-    TEST_REGISTER(ID, .body = test_body_##ID, .seconds = TEST_SECONDS, .rows = (ROWS),                       \
+    TEST_REGISTER(ID, .body = test_body_##ID, .seconds = (SECONDS), .rows = (ROWS),                          \
                   .row_size = sizeof((ROWS)[0]), .row_count = sizeof(ROWS) / sizeof((ROWS)[0]))              \
     static void test_each_##ID(TYPE const *row)
 

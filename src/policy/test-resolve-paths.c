@@ -95,7 +95,8 @@ static const struct swap {
     {"start directory", false, LIST_COUNT, "ws/sub/x"},
 };
 
-TEST_EACH(a_swapped_component_never_leads_outside, struct swap, swaps)
+/* Ten thousand on a machine that is busy with something else. */
+TEST_EACH_IN(a_swapped_component_never_leads_outside, 240, struct swap, swaps)
 {
     struct trial trial = start_bare();
     unsigned wrong = 0, granted = 0, refused = 0, other = 0;
