@@ -89,17 +89,20 @@ static void clear_lists(void)
 /* The runs of numbers that share a list. */
 static void cut_segments(void)
 {
-    segment_count = 0;
+    struct segment *last = segments;
+
+    *last = (struct segment){.first = 0, .list = list_of[0]};
     for (uint32_t n = 0; n < NUMBERS; n++) {
-        if (n == 0 || list_of[n] != list_of[n - 1]) {
-            if (segment_count == SEGMENTS_MAX)
+        if (list_of[n] != last->list) {
+            if (++last == segments + SEGMENTS_MAX)
                 fail("filter", "too many ranges");
-            segments[segment_count++] = (struct segment){.first = n, .list = list_of[n]};
+            *last = (struct segment){.first = n, .list = list_of[n]};
         }
-        segments[segment_count - 1].size++;
-        segments[segment_count - 1].weight += n <= SECCOMP_NEWEST_NR;
+        last->size++;
+        last->weight += n <= SECCOMP_NEWEST_NR;
     }
-    segments[segment_count - 1].size = UINT32_MAX - segments[segment_count - 1].first;
+    last->size = UINT32_MAX - last->first;
+    segment_count = (int)(last - segments) + 1;
     for (int i = 0; i < list_count; i++)
         lists[i].label = -1;
 }
