@@ -289,6 +289,8 @@ static int supervise(const char *mode, char **command)
     if (strcmp(mode, "die") == 0 && dup2(out[1], STDOUT_FILENO) < 0)
         return 99;
     child = start(command, liveness, channel, held);
+    if (child < 0)
+        return 99; /* kill() would mean everybody */
     close(liveness[1]);
     close(channel[1]);
     close(held[1]);
