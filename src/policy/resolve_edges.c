@@ -33,6 +33,9 @@ static int try_name(const char *name, void *data)
 
     if (length < 0 || (size_t)length >= sizeof(path) || resolved_under_writable(search->resolved, path))
         return 0;
+    for (size_t i = 0; i < search->resolved->hidden_count; i++)
+        if (strcmp(search->resolved->hidden[i].path, path) == 0)
+            return 0; /* inside it may have no name, which says nothing about writing */
     search->found = strdup(name);
     return 1;
 }

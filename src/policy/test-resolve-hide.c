@@ -405,6 +405,27 @@ TEST(edges_lie_right_outside)
     trial_end(&trial);
 }
 
+/* What is hidden may have no name inside, and so shows nothing there. */
+TEST(an_edge_is_no_hidden_name)
+{
+    struct trial trial = start_hiding();
+    bool seen = false;
+
+    trial_file("home/a", 0600);
+    trial_file("home/b", 0600);
+    trial_file("home/c", 0600);
+    trial_add(&trial, LIST_HIDE, trial_path("home/a"));
+    trial_add(&trial, LIST_HIDE, trial_path("home/c"));
+    need(trial_resolve(&trial) == 0);
+    for (size_t i = 0; i < trial.resolved.edge_count; i++)
+        if (strcmp(trial.resolved.edges[i].parent, trial_path("home")) == 0) {
+            seen = true;
+            check_str(trial.resolved.edges[i].name, "b");
+        }
+    check(seen);
+    trial_end(&trial);
+}
+
 TEST(many_roots_make_few_edges)
 {
     struct trial trial = start_hiding();

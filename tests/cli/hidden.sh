@@ -1,0 +1,252 @@
+#!/bin/bash
+# hidden.sh - what is hidden stays so: when it is replaced outside, by other mounts of it, around a grant, in
+# private places. The kernel decides, so that the command looks at what there is and not at a report.
+export CONFINE_BACKEND=namespace
+. "$(dirname "$0")/tap.sh"
+
+# inside SCRIPT OPTION...: runs SCRIPT in the workspace; whoever waits sees its end by $status.
+inside() {
+    local script=$1
+    shift
+    call "$confine" run -q $backend -w . --hide '!@credentials' --report "$dir/report" "$@" -- sh -c "$script"
+}
+
+# claim: state and reason of fs.hidden in the report.
+claim() {
+    python3 -c 'import json, sys
+for surface in json.load(open(sys.argv[1]))["surfaces"]:
+    if surface["id"] == "fs.hidden":
+        print(surface["state"], surface["reason"])' "$dir/report"
+}
+
+is() {
+    [ "$2" = "$3" ] || why "$1: seen \"$2\", expected \"$3\""
+}
+
+# Waits for a file, bounded. In the script of the command as well.
+wait_for='wait_for() { i=0; while [ ! -e "$1" ] && [ $i -lt 1200 ]; do sleep 0.05; i=$((i + 1)); done; [ -e "$1" ]; }'
+eval "$wait_for"
+
+# replaced NAME SCRIPT-OUTSIDE OPTION...: the command looks at $HOME/key before and after SCRIPT-OUTSIDE ran.
+replaced() {
+    local outside=$1
+    shift
+    rm -f ready go
+    inside "$wait_for"'; cat ~/key ~/keys/key >before 2>&1; touch ready; wait_for go; cat ~/key ~/keys/key >after 2>&1; :' \
+        "$@" &
+    wait_for ready && eval "$outside"
+    touch go
+    wait $!
+}
+
+make_keys() {
+    rm -rf "$HOME/key" "$HOME/keys"
+    mkdir "$HOME/keys"
+    echo first >"$HOME/key"
+    echo first >"$HOME/keys/key"
+}
+as_helpers_do='echo second >"$HOME/new"; mv "$HOME/new" "$HOME/key"
+    mv "$HOME/keys" "$HOME/old"; mkdir "$HOME/keys"; echo second >"$HOME/keys/key"; rm -r "$HOME/old"'
+
+# The machine may have none of what this needs.
+call "$confine" run -q $backend -w . -- true
+if [ "$status" -ne 0 ]; then
+    skip "hidden paths in the namespace backend" "$(head -n 1 "$dir/err")"
+    finish
+fi
+
+make_keys
+replaced "$as_helpers_do" --hide "$HOME/key" --hide "$HOME/keys"
+is before "$(grep -c 'No such file' before)" 2 && is after "$(grep -c 'No such file' after)" 2 &&
+    is outside "$(cat "$HOME/key" "$HOME/keys/key" | tr '\n' ' ')" 'second second '
+result $? 'what is named stays hidden when it is replaced outside'
+
+# A set, and what may be left out: masks lie on the objects that were there at the start.
+make_keys
+replaced "$as_helpers_do" --hide "$HOME/key?" --hide "$HOME/keys?"
+is before "$(grep -c 'Permission denied' before)" 2 && is after "$(tr '\n' ' ' <after)" 'second second '
+result $? 'what is masked reappears when it is replaced outside'
+
+make_keys
+inside 'ls -A ~' --hide "$HOME/key"
+is status "$status" 0 && grep -qx keys "$dir/out" && ! grep -qx key "$dir/out" && is claim "$(claim)" 'enforced None'
+result $? 'a named path is not listed, and called enforced'
+inside 'cat ~/key' --hide "$HOME/key?"
+is status "$status" 1 && is claim "$(claim)" 'partial replaced-reappears' && valid "$dir/report"
+result $? 'a masked path is called partial, and the reason says why'
+mkdir -p "$HOME/.config/gh"
+echo token >"$HOME/.config/gh/hosts.yml"
+call "$confine" run -q $backend -w . --report "$dir/report" -- cat "$HOME/.config/gh/hosts.yml"
+is status "$status" 1 && is claim "$(claim)" 'partial replaced-reappears'
+result $? 'so are those of a set'
+inside 'cat ~/.config/gh/hosts.yml' --hide @credentials
+is status "$status" 1 && is claim "$(claim)" 'enforced None'
+result $? 'unless somebody named the set'
+call "$confine" exec -q $backend --hide '!@credentials' --hide "$HOME/key" -- cat "$HOME/key"
+is status "$status" 1 && grep -q 'No such file' "$dir/err"
+result $? 'an exec hides by name as well'
+
+# Where its directory is written, a name is masked, and the run not refused.
+echo first >.env
+inside 'cat .env; echo x >.env; rm -f .env; mv .env other; cat .env' --hide "$PWD/.env"
+is claim "$(claim)" 'partial replaced-reappears' && ! grep -q first "$dir/out" && is file "$(cat .env)" first
+result $? 'a name in the workspace is masked'
+
+# Several directories, one in another: as many covers as the kernel takes, and no name is seen.
+mkdir -p "$HOME/a/b/c"
+echo first | tee "$HOME/a/key" "$HOME/a/b/key" "$HOME/a/b/c/key" >"$HOME/a/b/c/seen"
+inside 'cat ~/key ~/a/key ~/a/b/key ~/a/b/c/key; cat ~/a/b/c/seen; ls -A ~/a' \
+    --hide "$HOME/key" --hide "$HOME/a/key" --hide "$HOME/a/b/key" --hide "$HOME/a/b/c/key"
+is status "$status" 0 && is seen "$(tr '\n' ' ' <"$dir/out")" 'first b '
+result $? 'directories in each other'
+mkdir -p "$HOME/.cargo/registry"
+inside 'cat ~/key; echo new >~/.cargo/registry/new && cat ~/.cargo/registry/new' --hide "$HOME/key"
+is seen "$(cat "$dir/out")" new && [ ! -e "$HOME/.cargo/registry/new" ]
+result $? 'with a private cache in the same directory'
+
+# With something granted in it, a directory is masked around that.
+mkdir -p "$HOME/around/sub" "$HOME/around/other"
+echo first | tee "$HOME/around/file" "$HOME/around/other/file" "$HOME/around/shown" >"$HOME/around/sub/file"
+look='cat ~/around/file ~/around/other/file; ls -A ~/around; cat ~/around/sub/file'
+inside "$look; echo new >~/around/sub/new" --hide "$HOME/around" --write "$HOME/around/sub"
+is status "$status" 0 && is seen "$(cat "$dir/out")" first && is written "$(cat "$HOME/around/sub/new")" new
+result $? 'around a directory that may be written'
+inside "$look; cat ~/around/shown" --hide "$HOME/around" --read "$HOME/around/sub" --show "$HOME/around/shown"
+is seen "$(tr '\n' ' ' <"$dir/out")" 'first first '
+result $? 'around what may be read, and what is shown'
+rm -f ready go
+inside "$wait_for; touch ready; wait_for go; cat ~/around/later" --hide "$HOME/around" --write "$HOME/around/sub" &
+wait_for ready && echo second >"$HOME/around/later"
+touch go
+wait $!
+! grep -q second "$dir/out" && grep -q 'No such file' "$dir/err"
+result $? 'a new name beside what is granted is not seen'
+refused 'the same path hidden and granted' 125 contains-grant 'cannot be hidden' $backend -m workspace-write \
+    --hide "$HOME/around" --write "$HOME/around" -- touch "$dir/ran"
+refused 'what the view has of its own' 125 made-anew 'cannot be hidden' $backend --hide /proc/version -- touch "$dir/ran"
+
+# Private places: what is bound into one is seen, and what is hidden in that is not.
+place=$(mktemp -d /tmp/confine-hidden.XXXXXX)
+trap 'rm -rf "$place" "$dir"' EXIT
+mkdir "$place/sub"
+echo first | tee "$place/file" "$place/key" >"$place/sub/file"
+inside 'cat "$0/file" "$0/key"' --read "$place" --hide "$place/key"
+call "$confine" run -q $backend --hide '!@credentials' --read "$place" --hide "$place/key" -- cat "$place/file" "$place/key"
+is seen "$(cat "$dir/out")" first && is status "$status" 1
+result $? 'in what may be read in /tmp'
+(cd "$place/sub" && call "$confine" run -q $backend --hide '!@credentials' --hide "$place" -- cat file; ! grep -q first "$dir/out")
+result $? 'the start directory does not bring it back'
+
+# Below a cover, sockets and FIFOs are objects of their own: whoever waits outside hears nothing.
+mkfifo "$HOME/fifo"
+python3 - "$HOME/socket" <<'PY' &
+import os, socket, sys
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[1])
+listener.listen(1)
+open(sys.argv[1] + ".ready", "w")
+listener.settimeout(120)
+while not os.path.exists(sys.argv[1] + ".end"):
+    listener.settimeout(0.1)
+    try:
+        listener.accept()[0].recv(10)
+        open(sys.argv[1] + ".reached", "w")
+    except socket.timeout:
+        pass
+PY
+listener=$!
+wait_for "$HOME/socket.ready"
+# Landlock is left out, which would refuse both by itself: so is the only other wall.
+cat >connect.py <<'PY'
+import os, socket, sys
+for name in sys.argv[1:]:
+    try:
+        if name.endswith("fifo"):
+            os.close(os.open(name, os.O_WRONLY | os.O_NONBLOCK))
+        else:
+            socket.socket(socket.AF_UNIX).connect(name)
+        print("reached")
+    except OSError as error:
+        print(os.strerror(error.errno))
+PY
+sleep 60 <>"$HOME/fifo" &
+reader=$!
+call python3 connect.py "$HOME/fifo" "$HOME/socket"
+is outside "$(tr '\n' ' ' <"$dir/out")" 'reached reached '
+result $? 'outside, somebody waits'
+rm -f "$HOME/socket.reached"
+if [ "$(id -u)" -eq 0 ]; then # root does not nest, and Landlock refuses the FIFO first
+    inside 'python3 connect.py ~/socket' --hide "$HOME/key" --open unix.path
+    is inside "$(cat "$dir/out")" 'Connection refused' && [ ! -e "$HOME/socket.reached" ]
+    result $? 'a socket beside what is named is another one'
+else
+    inside 'python3 connect.py ~/fifo ~/socket' --hide "$HOME/key" --open priv.userns,unix.path
+    is inside "$(tr '\n' ' ' <"$dir/out")" 'No such device or address Connection refused ' && [ ! -e "$HOME/socket.reached" ]
+    result $? 'a FIFO and a socket beside what is named are others'
+    inside 'python3 connect.py ~/fifo' --hide "$HOME/key?" --open priv.userns,unix.path
+    is inside "$(cat "$dir/out")" reached
+    result $? 'beside what is masked they are the same'
+fi
+touch "$HOME/socket.end"
+kill "$reader"
+wait "$listener" "$reader" 2>/dev/null
+rm -f "$HOME/fifo" "$HOME"/socket*
+
+# --- other mounts: in a mount namespace of this test's own -----------------------------------------------------------
+
+# mount(8) wants to be called by uid 0; who called it comes back afterwards.
+if [ "$(id -u)" -eq 0 ]; then
+    apart=(unshare -m) back=
+else
+    apart=(unshare -Urm) back="unshare -U --map-user=$(id -u) --map-group=$(id -g)"
+fi
+if ! "${apart[@]}" sh -c 'mount --bind "$HOME" "$HOME" && exec '"$back"' "$@"' sh true 2>"$dir/err"; then
+    skip 'hidden paths and other mounts' "no bind mounts: $(head -n 1 "$dir/err")"
+    finish
+fi
+
+# mounted MOUNTS SCRIPT OPTION...: as inside(), with MOUNTS made before.
+mounted() {
+    local mounts=$1 script=$2
+    shift 2
+    call "${apart[@]}" sh -c "$mounts"' || exit 99; exec '"$back"' "$@"' sh \
+        "$confine" run -q "$backend" -w . --hide '!@credentials' --report "$dir/report" "$@" -- sh -c "$script"
+}
+mkdir "$dir/seen" mnt
+bind='mount --bind "$HOME/keys" "'$dir'/seen"'
+for backend in --backend=namespace --backend=landlock; do
+    mounted "$bind" "cat ~/keys/key $dir/seen/key" --hide "$HOME/keys/key"
+    is status "$status" 1 && ! grep -q second "$dir/out" && ! grep -q first "$dir/out"
+    result $? "$backend: a file, by a bind mount of its directory"
+    mounted "$bind" "cat ~/keys/key $dir/seen/key" --hide "$HOME/keys?"
+    is status "$status" 1 && ! grep -q first "$dir/out"
+    result $? "$backend: a directory, by a bind mount of it"
+    mounted 'mount --bind "$HOME/a/b" "'$dir'/seen"' "cat $dir/seen/c/seen $dir/seen/key" --hide "$HOME/a"
+    is status "$status" 1 && ! grep -q first "$dir/out"
+    result $? "$backend: a part of a directory that is mounted elsewhere"
+done
+mounted 'mount --bind "$HOME/keys" mnt' 'cat mnt/key' --hide "$HOME/keys/key"
+is status "$status" 125 && has_line other-mount
+result $? '--backend=landlock: another mount in the workspace is a reason to refuse'
+backend=--backend=namespace
+mounted 'mount --bind "$HOME/keys" mnt' 'cat mnt/key' --hide "$HOME/keys/key"
+is status "$status" 1 && ! grep -q first "$dir/out" && is claim "$(claim)" 'partial replaced-reappears'
+result $? '--backend=namespace: it is masked there'
+# A cover would not show what is mounted below it.
+mounted 'mount --bind "$HOME/keys" "$HOME/a"' 'cat ~/a/key; cat ~/key' --hide "$HOME/key"
+is seen "$(cat "$dir/out")" first && is claim "$(claim)" 'partial replaced-reappears'
+result $? 'beside a mount a name is masked'
+
+# Overlays cannot lie on each other for ever.
+mkdir "$dir/upper"
+mounted 'mount -t tmpfs none "'$dir/upper'" && mkdir "'$dir'/upper/u" "'$dir'/upper/w" &&
+    mount -t overlay -o "userxattr,lowerdir=$HOME,upperdir='$dir/upper/u',workdir='$dir/upper/w'" overlay "$HOME"' \
+    'cat ~/key ~/a/key; cat ~/a/b/c/seen' --hide "$HOME/key" --hide "$HOME/a/key"
+if [ "$status" -eq 99 ]; then
+    skip 'a home that is an overlay' "$(head -n 1 "$dir/err")"
+else
+    is status "$status" 0 && is seen "$(cat "$dir/out")" first
+    result $? 'a home that is an overlay'
+fi
+
+finish
