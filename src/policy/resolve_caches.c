@@ -23,22 +23,29 @@
 #include <sys/fsuid.h>
 #include <unistd.h>
 
+#define XDG  "XDG_CACHE_HOME", ".cache"
+#define SELF NULL, NULL
+
 /* clang-format off */
 const struct cache cache_table[] = {
-    {"GOCACHE", NULL, ".cache/go-build", "go-build", {".cache/go-build"}, "XDG_CACHE_HOME", ".cache", CACHE_ALWAYS, true},
-    {"GOMODCACHE", NULL, "go/pkg/mod", "go-mod", {"go/pkg/mod"}, "GOPATH", "go", CACHE_MISSING, false},
-    {"npm_config_cache", "NPM_CONFIG_CACHE", ".npm", "npm", {".npm"}, NULL, NULL, CACHE_ALWAYS, true},
-    {"PNPM_HOME", NULL, ".local/share/pnpm", "pnpm", {".local/share/pnpm/store"}, "XDG_DATA_HOME", ".local/share", CACHE_ALWAYS, true},
-    {"YARN_CACHE_FOLDER", NULL, ".cache/yarn", "yarn", {".cache/yarn"}, "XDG_CACHE_HOME", ".cache", CACHE_ALWAYS, true},
-    {"YARN_GLOBAL_FOLDER", NULL, ".yarn/berry", "yarn-berry", {".yarn/berry"}, NULL, NULL, CACHE_ALWAYS, true},
-    {"PIP_CACHE_DIR", NULL, ".cache/pip", "pip", {".cache/pip"}, "XDG_CACHE_HOME", ".cache", CACHE_ALWAYS, true},
-    {"UV_CACHE_DIR", NULL, ".cache/uv", "uv", {".cache/uv"}, "XDG_CACHE_HOME", ".cache", CACHE_ALWAYS, true},
-    {"CARGO_HOME", NULL, ".cargo", "cargo", {".cargo/registry"}, NULL, NULL, CACHE_MISSING, false},
-    {NULL, NULL, NULL, "cargo-git", {".cargo/git"}, "CARGO_HOME", ".cargo", CACHE_NEVER, false},
-    {"CCACHE_DIR", NULL, NULL, "ccache", {".ccache", ".cache/ccache"}, "XDG_CACHE_HOME", ".cache", CACHE_ALWAYS, true},
-    {"GRADLE_USER_HOME", NULL, ".gradle", "gradle", {".gradle"}, NULL, NULL, CACHE_ALWAYS, true},
-    {NULL, NULL, NULL, "maven", {".m2/repository"}, NULL, NULL, CACHE_NEVER, false}, /* add_maven() */
-    {"XDG_CACHE_HOME", NULL, ".cache", "xdg", {NULL}, NULL, NULL, CACHE_ALWAYS, false},
+    {"GOCACHE", NULL, ".cache/go-build", "go-build", {".cache/go-build"}, XDG, {"go.mod", "go.work"}, CACHE_ALWAYS, true},
+    {"GOMODCACHE", NULL, "go/pkg/mod", "go-mod", {"go/pkg/mod"}, "GOPATH", "go", {"go.mod", "go.work"}, CACHE_MISSING, false},
+    {"npm_config_cache", "NPM_CONFIG_CACHE", ".npm", "npm", {".npm"}, SELF, {"package.json"}, CACHE_ALWAYS, true},
+    {"PNPM_HOME", NULL, ".local/share/pnpm", "pnpm", {".local/share/pnpm/store"}, "XDG_DATA_HOME", ".local/share",
+        {"pnpm-lock.yaml", "pnpm-workspace.yaml"}, CACHE_ALWAYS, true},
+    {"YARN_CACHE_FOLDER", NULL, ".cache/yarn", "yarn", {".cache/yarn"}, XDG, {"yarn.lock"}, CACHE_ALWAYS, true},
+    {"YARN_GLOBAL_FOLDER", NULL, ".yarn/berry", "yarn-berry", {".yarn/berry"}, SELF, {".yarnrc.yml"}, CACHE_ALWAYS, true},
+    {"PIP_CACHE_DIR", NULL, ".cache/pip", "pip", {".cache/pip"}, XDG,
+        {"requirements.txt", "pyproject.toml", "setup.py"}, CACHE_ALWAYS, true},
+    {"UV_CACHE_DIR", NULL, ".cache/uv", "uv", {".cache/uv"}, XDG, {"uv.lock", "pyproject.toml"}, CACHE_ALWAYS, true},
+    {"CARGO_HOME", NULL, ".cargo", "cargo", {".cargo/registry"}, SELF, {"Cargo.toml"}, CACHE_MISSING, false},
+    {NULL, NULL, NULL, "cargo-git", {".cargo/git"}, "CARGO_HOME", ".cargo", {"Cargo.toml"}, CACHE_NEVER, false},
+    {"CCACHE_DIR", NULL, NULL, "ccache", {".ccache", ".cache/ccache"}, XDG,
+        {"Makefile", "CMakeLists.txt", "meson.build", "configure"}, CACHE_ALWAYS, true},
+    {"GRADLE_USER_HOME", NULL, ".gradle", "gradle", {".gradle"}, SELF,
+        {"build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"}, CACHE_ALWAYS, true},
+    {NULL, NULL, NULL, "maven", {".m2/repository"}, SELF, {"pom.xml"}, CACHE_NEVER, false}, /* add_maven() */
+    {"XDG_CACHE_HOME", NULL, ".cache", "xdg", {NULL}, SELF, {NULL}, CACHE_ALWAYS, false},
 };
 /* clang-format on */
 const size_t cache_table_count = ARRAY_SIZE(cache_table);

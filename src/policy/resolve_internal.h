@@ -254,6 +254,7 @@ struct cache {
     const char *places[2];        /* what an overlay is laid on: the first that exists */
     const char *moved;       /* a variable of the caller's that moves the place, unless it has the value */
     const char *moved_usual; /* of this */
+    const char *signs[4];    /* files of a workspace, or of the start directory, by which the tool is used */
     enum cache_when when;
     bool overlaid; /* with the overlay the variable has the usual value, or names the place */
 };

@@ -10,6 +10,10 @@
  * copied up. So there are several sets of uppers, and a lock says which are
  * taken. With all of them taken the variables have to do.
  *
+ * An overlay costs a third of a millisecond or more, the making of its marks on
+ * the disk: only tools that the workspace is seen to use get one. What a tool
+ * had first it keeps, or what it fetched would be lost to the next run.
+ *
  * Should:  leave out what an overlay would show or cover: hidden, protected and
  *          granted paths, or a place that the command may not read.
  * Mustn't: make anything at the place, or believe that a file system can be
@@ -94,8 +98,9 @@ static int open_place(const struct resolving *resolving, const struct opened *ho
     *opened = (struct opened){.fd = fd};
     if (fd < 0)
         return -ENOENT;
-    /* Copying up gives the copy its owner, and a stranger has no number inside. */
-    if (fstat(fd, &opened->st) != 0 || opened->st.st_uid != resolving->resolved->uid)
+    /* Copying up gives the copy its owner and group, and strangers have no number inside. */
+    if (fstat(fd, &opened->st) != 0 || opened->st.st_uid != resolving->resolved->uid ||
+        opened->st.st_gid != resolving->resolved->gid)
         return -ENOENT;
     return asprintf(&opened->path, "%s/%s", home->path, place) < 0 ? -ENOMEM : 0;
 }
@@ -131,15 +136,52 @@ struct overlay {
     size_t index;
 };
 
+/* Is one of the signs in the workspace, or where the command starts? */
+static bool has_sign(const struct resolved *resolved, const struct cache *cache)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(cache->signs) && cache->signs[i]; i++)
+        if (faccessat(resolved->workspace_fd, cache->signs[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+            faccessat(resolved->cwd_fd, cache->signs[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+            return true;
+    return false;
+}
+
+/* Is there `~/.cache/confine/KIND/NAME/DIRECTORY`? Return: 1 yes, 0 no, -ENOMEM. */
+static int has_private(const struct opened *home, const char *kind, const char *name, const char *directory)
+{
+    _cleanup_free_ char *path = NULL;
+
+    if (asprintf(&path, ".cache/confine/%s/%s/%s", kind, name, directory) < 0)
+        return -ENOMEM;
+    return faccessat(home->fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Return: 1 when the cache is for an overlay, 0 when the variable is right, -ENOMEM. */
+static int wants_overlay(const struct resolving *resolving, const struct opened *home,
+                         const struct cache *cache, const char *name)
+{
+    char first[64];
+    int r;
+
+    if (!cache->places[0] || cache_is_own(resolving, home->path, cache) ||
+        cache_is_set(resolving, home->path, cache->moved, cache->moved_usual))
+        return 0;
+    snprintf(first, sizeof(first), "0/%s", cache->directory);
+    r = has_private(home, "overlays", name, first);
+    if (r != 0)
+        return r;
+    if (!has_sign(resolving->resolved, cache))
+        return 0;
+    r = has_private(home, "caches", name, cache->directory);
+    return r < 0 ? r : !r;
+}
+
 /* Return: 0 with the place open, -ENOENT, -ENOMEM. */
 static int find_place(struct resolving *resolving, const struct opened *home, const struct cache *cache,
                       struct opened *place)
 {
     int r = -ENOENT;
 
-    if (!cache->places[0] || cache_is_own(resolving, home->path, cache) ||
-        cache_is_set(resolving, home->path, cache->moved, cache->moved_usual))
-        return -ENOENT;
     for (size_t i = 0; i < ARRAY_SIZE(cache->places) && cache->places[i] && r == -ENOENT; i++) {
         opened_free(place);
         r = open_place(resolving, home, cache->places[i], place);
@@ -186,10 +228,9 @@ static int add_overlay(struct resolving *resolving, const struct opened *home, c
 }
 
 static int add_overlays(struct resolving *resolving, const struct opened *home, struct overlay *overlays,
-                        size_t count)
+                        size_t count, const char *name)
 {
-    _cleanup_free_ char *name = cache_name(resolving->resolved->workspace);
-    int set = name ? take_set(resolving, home, name) : -1;
+    int set = take_set(resolving, home, name);
     int r = 0;
 
     for (size_t i = 0; i < count && set >= 0 && r != -ENOMEM; i++)
@@ -205,7 +246,7 @@ static bool may_mount(const struct policy *policy)
 }
 
 /* The private directory of the variables is there if and only if overlays can have theirs. */
-static bool has_private(const struct resolving *resolving)
+static bool keeps_private(const struct resolving *resolving)
 {
     const struct resolved *resolved = resolving->resolved;
 
@@ -221,14 +262,16 @@ int resolve_overlays(struct resolving *resolving)
     const struct resolved *resolved = resolving->resolved;
     _cleanup_free_ struct overlay *overlays = NULL;
     _cleanup_opened_ struct opened home = {.fd = -1};
+    _cleanup_free_ char *name = NULL;
     size_t count = 0;
     int r = 0;
 
     if (!may_mount(resolving->policy) || resolved->mode != MODE_WORKSPACE_WRITE || !resolved->workspace ||
-        !has_private(resolving))
+        !keeps_private(resolving))
         return 0;
+    name = cache_name(resolved->workspace);
     overlays = calloc(cache_table_count, sizeof(*overlays));
-    if (!overlays)
+    if (!overlays || !name)
         return error_no_memory(resolving->error);
     r = open_cache_home(resolving, &home);
     if (r == 0 && is_private_place(home.path)) /* no place of it is seen inside */
@@ -237,14 +280,18 @@ int resolve_overlays(struct resolving *resolving)
         struct overlay *overlay = &overlays[count];
 
         *overlay = (struct overlay){.place = {.fd = -1}, .index = i};
-        r = find_place(resolving, &home, &cache_table[i], &overlay->place);
+        r = wants_overlay(resolving, &home, &cache_table[i], name);
+        if (r > 0)
+            r = find_place(resolving, &home, &cache_table[i], &overlay->place);
+        else if (r == 0)
+            r = -ENOENT;
         if (r == 0)
             count++;
         else
             opened_free(&overlay->place);
     }
     if (r != -ENOMEM && count > 0)
-        r = add_overlays(resolving, &home, overlays, count);
+        r = add_overlays(resolving, &home, overlays, count, name);
     for (size_t i = 0; i < count; i++)
         opened_free(&overlays[i].place);
     return r == -ENOMEM ? error_no_memory(resolving->error) : 0;

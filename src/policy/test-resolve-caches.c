@@ -25,6 +25,9 @@ static struct trial start_in_workspace(void)
     struct trial trial = start_with_caches();
 
     trial_directory("ws");
+    trial_file("ws/package.json", 0644); /* signs of npm, cargo and ccache */
+    trial_file("ws/Cargo.toml", 0644);
+    trial_file("ws/Makefile", 0644);
     trial_set(&trial, KEY_MODE, "workspace-write");
     trial_set(&trial, KEY_WORKSPACE, trial_path("ws"));
     return trial;
@@ -389,6 +392,35 @@ TEST(two_at_a_time_have_two_uppers)
     trial_end(&trial);
 }
 
+TEST(a_tool_keeps_what_it_had_first)
+{
+    struct trial trial = start_in_workspace();
+    char kept[PATH_MAX];
+
+    make_directories("home/.npm");
+    make_directories("home/.cargo/registry");
+    trial_directory("ws/sub");
+    trial_file("ws/sub/.yarnrc.yml", 0644);
+    make_directories("home/.yarn/berry");
+    need(unlink(trial_path("ws/Cargo.toml")) == 0);
+    need(trial_resolve(&trial) == 0);
+    if (!overlay_on(&trial, "home/.npm"))
+        test_skip("the file system here carries no overlay");
+    check(overlay_on(&trial, "home/.cargo/registry") == NULL);
+    check(overlay_on(&trial, "home/.yarn/berry") == NULL);
+    snprintf(kept, sizeof(kept), "%s/cargo", private_directory(&trial));
+    resolved_free(&trial.resolved);
+    need(unlink(trial_path("ws/package.json")) == 0); /* npm has an upper, cargo a directory */
+    trial_file("ws/Cargo.toml", 0644);
+    need(mkdir(kept, 0755) == 0);
+    trial_set(&trial, KEY_CHDIR, trial_path("ws/sub"));
+    need(trial_resolve(&trial) == 0);
+    check(overlay_on(&trial, "home/.npm") != NULL);
+    check(overlay_on(&trial, "home/.cargo/registry") == NULL);
+    check(overlay_on(&trial, "home/.yarn/berry") != NULL); /* the start directory shows it */
+    trial_end(&trial);
+}
+
 TEST(with_every_upper_taken_there_is_no_overlay)
 {
     struct trial trial = start_in_workspace();
@@ -432,6 +464,14 @@ static void set_variable(struct trial *trial)
     trial_variable(trial, "npm_config_cache=/mine");
 }
 
+static void change_group(struct trial *trial)
+{
+    (void)trial;
+    if (geteuid() != 0)
+        test_skip("only root can");
+    need(chown(trial_path("home/.npm"), (uid_t)-1, 12345) == 0);
+}
+
 static void make_link(struct trial *trial)
 {
     (void)trial;
@@ -445,6 +485,12 @@ static void plant_link(struct trial *trial)
     make_directories("home/.cache/confine");
     trial_directory("elsewhere");
     need(symlink(trial_path("elsewhere"), trial_path("home/.cache/confine/overlays")) == 0);
+}
+
+static void remove_sign(struct trial *trial)
+{
+    (void)trial;
+    need(unlink(trial_path("ws/package.json")) == 0);
 }
 
 static void choose_landlock(struct trial *trial)
@@ -470,8 +516,10 @@ static const struct no_overlay {
     {"a grant below", grant_below},
     {"a grant of it", grant_it},
     {"the caller's own variable", set_variable},
+    {"a place of another group", change_group},
     {"a place behind a link", make_link},
     {"a planted link above the uppers", plant_link},
+    {"no sign of the tool", remove_sign},
     {"a backend without mounts", choose_landlock},
     {"read-only mode", choose_read_only},
     {"no caches", switch_off},

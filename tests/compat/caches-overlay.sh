@@ -7,6 +7,8 @@ if ! has_overlays; then
     close
 fi
 as "$user" mkdir -p "$home/.npm/d" "$home/.ccache"
+signs=(package.json Makefile) # of npm and ccache
+as "$user" touch "${signs[@]/#/$w/}"
 echo mine | as "$user" tee "$home/.npm/d/kept" "$home/.npm/d/removed" "$home/.npm/d/changed" >"$test_dir/.said"
 begin
 overlays=$home/.cache/confine/overlays
@@ -26,6 +28,7 @@ is "a tool without a cache of its own has its variable" \
 
 # Another workspace has nothing of it.
 mkdir "$test_dir/w2"
+touch "${signs[@]/#/$test_dir/w2/}"
 own "$test_dir/w2"
 workspace=$test_dir/w2 from=$test_dir/w2
 does "another workspace has the user's own files and nothing else" \
@@ -55,7 +58,7 @@ begin
 options=(--hide "$home/.npm/token")
 does "with something hidden in it there is no overlay, and the cache is elsewhere" \
     'case $npm_config_cache in */.cache/confine/caches/*) ;; *) exit 1 ;; esac'
-refuses "and what is hidden stays so" 'Permission denied' 'cat ~/.npm/token'
+refuses "and what is hidden stays so" 'Permission denied|No such file' 'cat ~/.npm/token'
 options=()
 inside=(npm_config_cache="$w/npm")
 is "the caller's own variable counts" "$(confined -q -- printenv npm_config_cache)" "$w/npm"
@@ -63,6 +66,14 @@ refuses "and the usual place is read-only then" 'Read-only|Permission denied' 't
 inside=(CCACHE_DIR="$home/.ccache")
 does "unless it says the usual" 'test $CCACHE_DIR = ~/.ccache && touch ~/.ccache/x'
 inside=()
+rm "$w/package.json"
+does "a tool that once had an overlay keeps it" 'touch ~/.npm/d/x'
+begin
+does "a tool that the workspace shows no sign of has its variable" \
+    'case $npm_config_cache in */.cache/confine/caches/*) mkdir $npm_config_cache ;; *) exit 1 ;; esac'
+as "$user" touch "$w/package.json"
+does "and keeps that, too" 'case $npm_config_cache in */.cache/confine/caches/*) ;; *) exit 1 ;; esac'
+begin
 options=(--mode read-only)
 refuses "in read-only mode there is none" 'Read-only|Permission denied' 'touch ~/.npm/d/x'
 options=(--caches off)

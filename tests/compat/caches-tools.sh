@@ -8,6 +8,7 @@ have() { outside sh -c 'command -v "$1"' sh "$1" >"$test_dir/.need" 2>&1; }
 ccache_cases() {
     local hits='ccache -z >/dev/null && rm -f a.o && ccache gcc -c a.c && ccache --print-stats >stats'
     printf '#include <stdio.h>\nint answer(void) { return printf("%%d", 42); }\n' >"$w/a.c"
+    touch "$w/Makefile"
     own "$w"
     for backend in "${backends[@]}"; do
         begin
@@ -34,6 +35,7 @@ pip_cases() {
         --no-build-isolation thing >log && env/bin/python -c "import thing; assert thing.answer() == 42"'
     install=${install//$'\n'/ }
     mkdir -p "$w/dist" "$w/thing/thing"
+    echo thing >"$w/requirements.txt"
     printf 'import part\ndef answer(): return 2 * part.half\n' >"$w/thing/thing/__init__.py"
     printf 'from setuptools import setup\nsetup(name="thing", version="1", packages=["thing"], install_requires=["part"])\n' \
         >"$w/thing/setup.py"
