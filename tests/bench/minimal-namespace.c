@@ -7,7 +7,6 @@
  * The same namespaces, one's own id, / read-only, one directory bound back, a fork, an exec. No private /tmp,
  * /dev or /proc, no pid 1 that stays, and nothing is checked.
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
