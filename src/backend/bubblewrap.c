@@ -94,6 +94,10 @@ static void add_masks(struct builder *b)
         if (view_shows(b, path) && !resolved_under_writable(resolved, path) && !is_under_mask(b, path))
             add_mask(b, path, false);
     }
+    for (size_t i = 0; i < resolved->view.procs.count; i++)
+        if (view_masks_proc(b, resolved->view.procs.items[i]) &&
+            !is_under_mask(b, resolved->view.procs.items[i]))
+            add_mask(b, resolved->view.procs.items[i], true);
 }
 
 static void add_grants(struct builder *b)
@@ -257,6 +261,8 @@ static int plan_bubblewrap(const struct resolved *resolved, const struct host *h
         r = refuse_roots(&b, error);
     if (r == 0)
         r = refuse_unhidden(&b, error);
+    if (r == 0)
+        r = build_refuse_kernel(&b, error);
     if (r < 0)
         return r;
     build_detach(&b);

@@ -73,6 +73,10 @@ void build_hold(struct builder *b, enum surface_state state, const char *reason,
 /* build_claims_common() - privileges, what is inherited, limits, later. */
 void build_claims_common(struct builder *b);
 
+/* build_refuse_kernel() - what a backend refuses that lays no mounts in what is writable: root would change
+ * the machine by files of the kernel there. Return: 0, or a negative errno with @error set. */
+int build_refuse_kernel(const struct builder *b, struct error *error);
+
 /* build_finish() - a reason for what was opened by name. Return: 0, or a negative errno with @error set when
  * the plan could not be built. */
 int build_finish(struct builder *b, struct error *error);

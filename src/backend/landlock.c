@@ -108,6 +108,8 @@ static int plan_landlock(const struct resolved *resolved, const struct host *hos
         r = refuse_unhidden(&b, error);
     if (r == 0)
         r = refuse_opening(&b, error);
+    if (r == 0)
+        r = build_refuse_kernel(&b, error);
     if (r < 0)
         return r;
     build_chain(&b);

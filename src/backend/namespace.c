@@ -43,6 +43,11 @@ bool view_shows(const struct builder *b, const char *path)
     return !view_is_private(path) || resolved_under_writable(b->resolved, path);
 }
 
+bool view_masks_proc(const struct builder *b, const char *path)
+{
+    return view_shows(b, path) && !(b->plan->foreign && resolved_under_writable(b->resolved, path));
+}
+
 bool view_protects(const struct builder *b, const char *path)
 {
     if (is_open(b, SURFACE_FS_PROTECTED) || b->plan->foreign)

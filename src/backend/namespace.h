@@ -25,6 +25,9 @@ bool view_within(const char *path, const char *directory);
 /* view_is_base_device() - a node that every fresh /dev has. */
 bool view_is_base_device(const char *path);
 
+/* view_masks_proc() - is a mask laid on this mount of procfs? */
+bool view_masks_proc(const struct builder *b, const char *path);
+
 /* view_refuse() - what no backend with a view can do: without /proc or filters, or opened as a whole. */
 int view_refuse(const struct builder *b, struct error *error);
 

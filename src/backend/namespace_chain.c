@@ -86,6 +86,12 @@ static void add_held(struct builder *b)
     for (size_t i = 0; i < resolved->view.sockets.count && !is_open(b, SURFACE_UNIX_PATH); i++)
         if (view_shows(b, resolved->view.sockets.items[i]))
             add_named(b, "--hide", resolved->view.sockets.items[i]);
+    for (size_t i = 0; i < resolved->view.procs.count; i++)
+        if (view_masks_proc(b, resolved->view.procs.items[i]))
+            add_named(b, "--hide", resolved->view.procs.items[i]);
+    for (size_t i = 0; i < resolved->view.kernel.count; i++)
+        if (view_shows(b, resolved->view.kernel.items[i]))
+            add_named(b, "--protect", resolved->view.kernel.items[i]);
     for (size_t i = 0; i < resolved->protected_paths.count; i++)
         if (view_protects(b, resolved->protected_paths.items[i]))
             add_named(b, "--protect", resolved->protected_paths.items[i]);

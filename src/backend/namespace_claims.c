@@ -13,6 +13,7 @@
 
 #define HIDDEN_CHECKS    16 /* hidden paths tried in one run; every named one is among them */
 #define PROTECTED_CHECKS 8
+#define PROC_CHECKS      8
 
 static void claim_files(struct builder *b)
 {
@@ -62,6 +63,8 @@ static void claim_files(struct builder *b)
         plan_reason(b->plan, SURFACE_FS_READ, landlock ? "readable-all" : "no-landlock");
     if (b->plan->foreign) /* its tree receives what is mounted out here while the command runs */
         plan_lower(b->plan, SURFACE_FS_METADATA, "mounts-of-later");
+    if (b->plan->foreign) /* and nothing keeps its devices from being read */
+        plan_lower(b->plan, SURFACE_FS_DEVICE, "mounts-of-later");
     plan_reason(b->plan, SURFACE_FS_ALIAS, "hard-links");
     plan_reason(b->plan, SURFACE_FS_WATCH, "readable-files");
 }
@@ -204,6 +207,25 @@ static void claim_ipc(struct builder *b)
                          .self_contained = true));
 }
 
+/* Another mount of procfs shows the processes outside as well. */
+static void claim_other_procs(struct builder *b)
+{
+    const struct view *view = &b->resolved->view;
+
+    for (size_t i = 0, tried = 0; i < view->procs.count; i++)
+        if (view_masks_proc(b, view->procs.items[i]) && tried++ < PROC_CHECKS)
+            build_hold(b, STATE_ENFORCED, NULL,
+                       CHECK(PROC_VISIBLE, MOUNT, OBJECT, OBJECT, .name = view->procs.items[i],
+                             .refused = {EXDEV}, .self_contained = true));
+    for (size_t i = 0; i < view->procs.count; i++) /* last: a check raises what it holds */
+        if (!view_masks_proc(b, view->procs.items[i]) && view_shows(b, view->procs.items[i]))
+            plan_lower(b->plan, SURFACE_PROC_VISIBLE, "proc-elsewhere");
+    if (view->procs_unknown)
+        plan_lower(b->plan, SURFACE_PROC_VISIBLE, "proc-elsewhere");
+    if (b->plan->foreign) /* its tree receives what is mounted out here while the command runs */
+        plan_lower(b->plan, SURFACE_PROC_VISIBLE, "mounts-of-later");
+}
+
 static void claim_processes(struct builder *b)
 {
     build_hold(b, STATE_ENFORCED, NULL,
@@ -222,6 +244,7 @@ static void claim_processes(struct builder *b)
     build_hold(b, STATE_ENFORCED, NULL,
                CHECK(PROC_VISIBLE, MOUNT, OBJECT, OBJECT, .name = "/proc", .refused = {EXDEV},
                      .self_contained = true));
+    claim_other_procs(b);
     if (!is_open(b, SURFACE_PROC_SURVIVOR))
         plan_raise(b->plan, SURFACE_PROC_SURVIVOR, STATE_ENFORCED, MECHANISM_PID_NAMESPACE, NULL);
 }

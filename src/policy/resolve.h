@@ -96,6 +96,9 @@ struct view {
     struct strings kept;    /* readable although its place is private: start directory, resolver's file */
     struct strings copies;  /* files that programs refuse when somebody unknown owns them */
     struct strings sockets; /* pathname sockets that somebody listened on */
+    struct strings procs;   /* mounts of procfs that tell of the processes outside, besides /proc */
+    struct strings kernel;  /* mounts in what is writable by which root changes the machine; not procfs */
+    bool procs_unknown;     /* there may be more of the two */
 };
 
 /*

@@ -42,7 +42,7 @@ struct led {
 struct mount_row {
     uint64_t id, above; /* above: the mount that it is mounted on */
     dev_t device;       /* of the file system; that of an object in it may be another */
-    uint64_t magic;     /* 0 in a table from text */
+    uint64_t magic;     /* in a table from text 0 for most types */
     bool nodes;         /* from text: devtmpfs or devpts */
     char *root;         /* what of the file system is mounted; NULL: not asked */
     char *point;        /* where */
@@ -191,6 +191,17 @@ struct mount_row *mounts_find(const struct mount_table *table, int at, const cha
  * Return: 0, -ENOMEM, or another negative errno when nothing is known.
  */
 int device_mounts(struct mount_table *table, struct strings *mounts);
+
+/*
+ * kernel_mounts() - the mounts outside of /proc that tell of processes, and those of the kernel's settings.
+ * @settings:  are the latter looked for?
+ * @processes: names of mounts of procfs, which has settings as well
+ * @others:    names of sysfs and its like, in their usual places too
+ *
+ * Both lists are freed by the caller, on failure as well. Return: as device_mounts().
+ */
+int kernel_mounts(struct mount_table *table, bool settings, struct strings *processes,
+                  struct strings *others);
 
 /* --- resolve_user.c --- */
 int resolving_start(struct resolving *resolving);

@@ -1,6 +1,6 @@
 /*
- * resolve_mounts.c - what is mounted where, looked at once; and where the file systems of device nodes are
- * mounted besides /dev.
+ * resolve_mounts.c - what is mounted where, looked at once; where the file systems of device nodes are
+ * mounted besides /dev, and those by which the kernel tells of itself and takes its settings, besides /proc.
  *
  * listmount() and statmount() answer in numbers (Linux 6.8); elsewhere the text of /proc/self/mountinfo is
  * taken apart, which the kernel writes in the time of thirty other calls. The kernel makes room for three
@@ -31,6 +31,22 @@
 #define WANT_ROOT    UINT64_C(0x08)   /* STATMOUNT_MNT_ROOT */
 #define WANT_MOUNT   UINT64_C(0x10)   /* STATMOUNT_MNT_POINT */
 #define WANT_TYPE    UINT64_C(0x20)   /* STATMOUNT_FS_TYPE */
+
+/* What root changes the machine by, with no capability at all: the files belong to root. */
+static const struct kernel_type {
+    uint64_t magic;
+    const char *name;
+} kernel_types[] = {
+    {UINT64_C(0x9fa0), "proc"}, /* this one tells of processes, too */
+    {UINT64_C(0x62656572), "sysfs"},     {UINT64_C(0x27e0eb), "cgroup"},
+    {UINT64_C(0x63677270), "cgroup2"},   {UINT64_C(0x64626720), "debugfs"},
+    {UINT64_C(0x74726163), "tracefs"},   {UINT64_C(0x73636673), "securityfs"},
+    {UINT64_C(0x62656570), "configfs"},  {UINT64_C(0x42494e4d), "binfmt_misc"},
+    {UINT64_C(0xde5e81e4), "efivarfs"},  {UINT64_C(0xcafe4a11), "bpf"},
+    {UINT64_C(0xf97cff8c), "selinuxfs"}, {UINT64_C(0x43415d53), "smackfs"},
+    {UINT64_C(0x6165676c), "pstore"},    {UINT64_C(0x7655821), "resctrl"},
+};
+#define MAGIC_PROC kernel_types[0].magic
 
 /* struct mnt_id_req, as Linux 6.8 has it. */
 struct mount_request {
@@ -178,6 +194,17 @@ static char *take_field(char **next)
     return field;
 }
 
+/* Of a type that matters here; 0 of all others. */
+static uint64_t magic_of_name(const char *name)
+{
+    size_t length = strcspn(name, " ");
+
+    for (size_t i = 0; i < ARRAY_SIZE(kernel_types); i++)
+        if (strlen(kernel_types[i].name) == length && strncmp(kernel_types[i].name, name, length) == 0)
+            return kernel_types[i].magic;
+    return 0;
+}
+
 /* id parent MAJOR:MINOR root MOUNT options [optional]... - TYPE source options. Return: 0 (also for a line
  * that says nothing) or -ENOMEM. */
 static int take_line(struct mount_table *table, char *line)
@@ -196,6 +223,7 @@ static int take_line(struct mount_table *table, char *line)
     row = (struct mount_row){.id = id,
                              .above = above,
                              .device = makedev(major_number, minor_number),
+                             .magic = magic_of_name(type),
                              .nodes = strncmp(type, "devtmpfs ", 9) == 0 || strncmp(type, "devpts ", 7) == 0};
     row.root = strdup(take_field(&next));
     row.point = strdup(take_field(&next));
@@ -388,4 +416,47 @@ int device_mounts(struct mount_table *table, struct strings *mounts)
     strings_free(mounts);
     mounts_from_text(table);
     return find_device_mounts(table, mounts);
+}
+
+/* --- what the kernel tells, and lets root say -------------------------------------------------------------
+ */
+
+static bool is_kernel_type(uint64_t magic)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(kernel_types); i++)
+        if (kernel_types[i].magic == magic)
+            return true;
+    return false;
+}
+
+static int find_kernel_mounts(struct mount_table *table, bool settings, struct strings *processes,
+                              struct strings *others)
+{
+    uint64_t proc = find_mount(AT_FDCWD, "/proc", table->text ? WANT_ID : WANT_UNIQUE, true);
+    int r = mounts_look(table);
+
+    for (size_t i = 0; i < table->count && r == 0; i++) {
+        struct mount_row *row = &table->rows[i];
+
+        if (row->id == proc || (row->magic != MAGIC_PROC && !(settings && is_kernel_type(row->magic))))
+            continue;
+        r = mounts_name(table, row);
+        if (r == 0 && row->point[0] == '/' && !path_contains("/proc", row->point))
+            r = strings_add(row->magic == MAGIC_PROC ? processes : others, row->point);
+        else if (r == -ENOENT)
+            r = 0;
+    }
+    return r;
+}
+
+int kernel_mounts(struct mount_table *table, bool settings, struct strings *processes, struct strings *others)
+{
+    int r = find_kernel_mounts(table, settings, processes, others);
+
+    if (r == 0 || r == -ENOMEM || table->text)
+        return r;
+    strings_free(processes);
+    strings_free(others);
+    mounts_from_text(table);
+    return find_kernel_mounts(table, settings, processes, others);
 }

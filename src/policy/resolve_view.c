@@ -142,13 +142,57 @@ static int find_sockets(struct resolving *resolving)
     return r;
 }
 
+/* Takes the names that lead to a file system of the kernel's: another mount may cover one. */
+static int keep_kernel(struct resolving *resolving, const struct strings *points, bool writable_only,
+                       struct strings *kept)
+{
+    for (size_t i = 0; i < points->count; i++) {
+        _cleanup_opened_ struct opened opened = {.fd = -1};
+        struct mount_row *row;
+
+        if (writable_only && !resolved_under_writable(resolving->resolved, points->items[i]))
+            continue;
+        if (path_open(points->items[i], &opened) < 0) /* out of the caller's reach */
+            continue;
+        row = mounts_find(&resolving->mounts, opened.fd, "", opened.path);
+        if (row && (!row->point || strcmp(row->point, points->items[i]) != 0))
+            continue;
+        if (!strings_have(kept, opened.path) && strings_add(kept, opened.path) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* A tree that somebody builds a system in often has a /proc and a /sys of its own. */
+static int find_kernel(struct resolving *resolving)
+{
+    struct resolved *resolved = resolving->resolved;
+    struct strings processes = {0}, others = {0};
+    int r = kernel_mounts(&resolving->mounts, resolved->uid == 0, &processes, &others);
+
+    if (r < 0 && r != -ENOMEM) {
+        resolved->view.procs_unknown = true;
+        r = 0;
+    }
+    if (r == 0)
+        r = keep_kernel(resolving, &processes, false, &resolved->view.procs);
+    if (r == 0)
+        r = keep_kernel(resolving, &others, true, &resolved->view.kernel);
+    strings_free(&processes);
+    strings_free(&others);
+    return r < 0 ? error_no_memory(resolving->error) : 0;
+}
+
 int resolve_view(struct resolving *resolving)
 {
     const char *backend = resolving->policy->backend;
     int r;
 
-    if (resolving->resolved->mode == MODE_DANGER_FULL_ACCESS || (backend && strcmp(backend, "landlock") == 0))
-        return 0; /* no view of its own */
+    if (resolving->resolved->mode == MODE_DANGER_FULL_ACCESS)
+        return 0;
+    r = find_kernel(resolving);
+    if (r < 0 || (backend && strcmp(backend, "landlock") == 0))
+        return r; /* no view of its own */
     r = find_kept(resolving);
     if (r == 0)
         r = find_copies(resolving);
