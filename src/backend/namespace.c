@@ -48,14 +48,18 @@ bool view_masks_proc(const struct builder *b, const char *path)
     return view_shows(b, path) && !(b->plan->foreign && resolved_under_writable(b->resolved, path));
 }
 
-bool view_protects(const struct builder *b, const char *path)
+bool view_protects(const struct builder *b, size_t index)
 {
+    const char *path = b->resolved->protected_paths.items[index];
+    bool in_set = b->resolved->protected_by[index].item; /* a set gives way to a grant of just that */
+
     if (is_open(b, SURFACE_FS_PROTECTED) || b->plan->foreign)
         return false;
     for (size_t i = 0; i < b->resolved->path_count; i++) {
         const struct resolved_path *root = &b->resolved->paths[i];
 
-        if (root->grant == GRANT_WRITE && view_within(path, root->path) && strcmp(path, root->path) != 0)
+        if (root->grant == GRANT_WRITE && view_within(path, root->path) &&
+            (!in_set || strcmp(path, root->path) != 0))
             return true;
     }
     return false;

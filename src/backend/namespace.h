@@ -31,8 +31,8 @@ bool view_masks_proc(const struct builder *b, const char *path);
 /* view_refuse() - what no backend with a view can do: without /proc or filters, or opened as a whole. */
 int view_refuse(const struct builder *b, struct error *error);
 
-/* view_protects() - is the protected path held by a mount of its own? */
-bool view_protects(const struct builder *b, const char *path);
+/* view_protects() - is the protected path of this index held by a mount of its own? */
+bool view_protects(const struct builder *b, size_t index);
 
 /* --- namespace_hidden.c: what is hidden --- */
 

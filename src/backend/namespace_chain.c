@@ -93,7 +93,7 @@ static void add_held(struct builder *b)
         if (view_shows(b, resolved->view.kernel.items[i]))
             add_named(b, "--protect", resolved->view.kernel.items[i]);
     for (size_t i = 0; i < resolved->protected_paths.count; i++)
-        if (view_protects(b, resolved->protected_paths.items[i]))
+        if (view_protects(b, i))
             add_named(b, "--protect", resolved->protected_paths.items[i]);
     for (size_t i = 0; i < resolved->view.copies.count; i++)
         add_named(b, "--copy", resolved->view.copies.items[i]);

@@ -131,7 +131,7 @@ static void claim_protected(struct builder *b)
     size_t tried = 0;
 
     for (size_t i = 0; i < paths->count; i++) {
-        if (!view_protects(b, paths->items[i]) || tried++ >= PROTECTED_CHECKS)
+        if (!view_protects(b, i) || tried++ >= PROTECTED_CHECKS)
             continue;
         build_hold(b, STATE_ENFORCED, NULL,
                    CHECK(FS_PROTECTED, MOUNT, NONE, PROTECTED, .by_name = true, .index = i,

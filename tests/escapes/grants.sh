@@ -1,0 +1,34 @@
+#!/bin/bash
+# What is asked for twice and differently, and what a poor caller leaves to hold it with.
+. "$(dirname "$0")/../cli/tap.sh"
+
+call "$confine" run -q -b namespace -w . -- true
+if [ "$status" -ne 0 ]; then
+    skip 'a view of its own' "no namespaces here: $(head -c 200 "$dir/err")"
+    finish
+fi
+[ "$(id -u)" -ne 0 ] || { chmod 755 "$dir" && chown -R 65534:65534 "$dir/w" "$HOME"; }
+
+# The workspace itself is protected by name.
+mkdir -p .vscode a
+run=("$confine" run -q --report "$dir/report")
+call "${run[@]}" -b namespace -w . --protect . -- sh -c 'echo x >file; mkdir a/b; mv a c'
+[ ! -e file ] && [ ! -e a/b ] && [ ! -e c ] || why "changed: $(ls -A . a)"
+result $? 'what is named as protected is, although it is the workspace'
+for named in bubblewrap landlock; do
+    [ "$named" = landlock ] || [ -x /usr/bin/bwrap ] || { skip "$named" 'no bubblewrap here' && continue; }
+    call "${run[@]}" -b "$named" -w . --protect . -- touch file
+    [ "$status" -eq 125 ] && [ ! -e file ] && [ "$(field .error.surface "$dir/report")" = fs.protected ]
+    result $? "where that cannot be held the run is refused: $named"
+done
+call "${run[@]}" -b namespace -w .vscode -- touch tasks.json
+[ "$status" -eq 0 ]
+result $? 'a set gives way to a grant of just what it names'
+
+# Few open files: the canary among them must not be one of the chain's own.
+for limit in 40 44 48 56 60; do
+    call sh -c "ulimit -n $limit && exec \"\$@\"" sh "${run[@]}" -b namespace -w . -- true
+    [ "$status" -eq 0 ] || [ "$(field .error.code "$dir/report")" != ATTESTATION_FAILED ]
+    result $? "with $limit open files nothing is taken for a boundary that is missing"
+done
+finish
