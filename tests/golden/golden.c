@@ -241,6 +241,8 @@ static void in_namespace(struct world *w)
 }
 static void namespace_full(struct world *w)
 {
+    static struct source protected_by[2];
+
     in_namespace(w);
     hide_key(w);
     add_path(w, "/run/agent.sock", GRANT_SOCKET, S_IFSOCK);
@@ -248,6 +250,7 @@ static void namespace_full(struct world *w)
     add_path(w, "/dev/shm/pool", GRANT_WRITE, S_IFDIR);
     w->policy.limit_tmp_size = 1 << 20;
     w->policy.wait_all = true;
+    w->resolved.protected_by = protected_by;
     need(strings_add(&w->resolved.protected_paths, "/home/me/app/.git/hooks") == 0 &&
          strings_add(&w->resolved.protected_paths, "/home/me/.bashrc") == 0 &&
          strings_add(&w->resolved.view.kept, "/run/resolv.conf") == 0 &&

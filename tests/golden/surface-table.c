@@ -35,6 +35,7 @@ static int plan_for(const struct column *column, struct policy *policy, struct r
                                    .sample = (char *)(uintptr_t) "key",
                                    .readable = true};
     static struct hide_level level = {.path = 0};
+    static struct source protected_by[1];
     static struct edge edge = {.parent_fd = -1, .parent = (char *)(uintptr_t) "/h"};
     struct host host = {
         .landlock_abi = column->abi,
@@ -61,6 +62,7 @@ static int plan_for(const struct column *column, struct policy *policy, struct r
     resolved->uid = resolved->gid = 1000;
     resolved->paths = paths;
     resolved->path_count = ARRAY_SIZE(paths);
+    resolved->protected_by = protected_by;
     resolved->hidden = &hidden;
     resolved->hidden_count = 1;
     resolved->edges = &edge;
