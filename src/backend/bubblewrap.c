@@ -124,9 +124,14 @@ static void add_grants(struct builder *b)
 
 static void chain_bubblewrap(struct builder *b)
 {
-    static const char *const first[] = {
-        "--unshare-user",       "--unshare-pid",     "--unshare-ipc", "--unshare-uts",
-        "--unshare-cgroup-try", "--die-with-parent", "--cap-drop",    "ALL"};
+    /* No cgroup namespace: as in namespace-run, JVMs break in one. */
+    static const char *const first[] = {"--unshare-user",
+                                        "--unshare-pid",
+                                        "--unshare-ipc",
+                                        "--unshare-uts",
+                                        "--die-with-parent",
+                                        "--cap-drop",
+                                        "ALL"};
     static const char *const mounts[] = {"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"};
     static const char *const last[] = {"--remount-ro", "/proc", "--remount-ro", "/run"};
 
