@@ -67,6 +67,12 @@ replaced "$as_helpers_do" --hide "$HOME/key?" --hide "$HOME/keys?"
 is before "$(grep -c 'Permission denied' before)" 2 && is after "$(tr '\n' ' ' <after)" 'second second '
 result $? 'what is masked reappears when it is replaced outside'
 
+# The same for the directory that a named one is in: what is laid on it goes with it.
+make_keys
+replaced "$as_helpers_do" --hide "$HOME/keys/key"
+is before "$(tr '\n' ' ' <before | sed 's/cat: .*/gone/')" 'first gone' && is after "$(tr '\n' ' ' <after)" 'second second '
+result $? 'a named path reappears with a directory that is replaced as a whole'
+
 make_keys
 inside 'ls -A ~' --hide "$HOME/key"
 is status "$status" 0 && grep -qx keys "$dir/out" && ! grep -qx key "$dir/out" && is claim "$(claim)" 'enforced None'
@@ -100,6 +106,7 @@ inside 'cat ~/key ~/a/key ~/a/b/key ~/a/b/c/key; cat ~/a/b/c/seen; ls -A ~/a' \
 is status "$status" 0 && is seen "$(tr '\n' ' ' <"$dir/out")" 'first b '
 result $? 'directories in each other'
 mkdir -p "$HOME/.cargo/registry"
+touch Cargo.toml # which says that the cache is used
 inside 'cat ~/key; echo new >~/.cargo/registry/new && cat ~/.cargo/registry/new' --hide "$HOME/key"
 is seen "$(cat "$dir/out")" new && [ ! -e "$HOME/.cargo/registry/new" ]
 result $? 'with a private cache in the same directory'
