@@ -478,17 +478,17 @@ static void make_table(enum caller caller)
     check_each_mechanism();
 }
 
-TEST_IN(table_of_root_as_the_owner, 120)
+TEST_IN(table_of_root_as_the_owner, 400)
 {
     make_table(CALLER_SWITCHED);
 }
 
-TEST_IN(table_of_root_itself, 120)
+TEST_IN(table_of_root_itself, 400)
 {
     make_table(CALLER_ROOT);
 }
 
-TEST_IN(table_of_an_ordinary_user, 120)
+TEST_IN(table_of_an_ordinary_user, 400)
 {
     make_table(CALLER_USER);
 }
