@@ -152,9 +152,10 @@ listener = socket.socket(socket.AF_UNIX)
 listener.bind(sys.argv[1])
 listener.listen(1)
 open(sys.argv[1] + ".ready", "w")
-listener.settimeout(120)
-while not os.path.exists(sys.argv[1] + ".end"):
-    listener.settimeout(0.1)
+listener.settimeout(0.1)
+for _ in range(1200): # two minutes at most
+    if os.path.exists(sys.argv[1] + ".end"):
+        break
     try:
         listener.accept()[0].recv(10)
         open(sys.argv[1] + ".reached", "w")
@@ -176,8 +177,7 @@ for name in sys.argv[1:]:
     except OSError as error:
         print(os.strerror(error.errno))
 PY
-sleep 60 <>"$HOME/fifo" &
-reader=$!
+exec 8<>"$HOME/fifo"
 call python3 connect.py "$HOME/fifo" "$HOME/socket"
 is outside "$(tr '\n' ' ' <"$dir/out")" 'reached reached '
 result $? 'outside, somebody waits'
@@ -195,8 +195,8 @@ else
     result $? 'beside what is masked they are the same'
 fi
 touch "$HOME/socket.end"
-kill "$reader"
-wait "$listener" "$reader" 2>/dev/null
+exec 8>&-
+wait "$listener"
 rm -f "$HOME/fifo" "$HOME"/socket*
 
 # --- other mounts: in a mount namespace of this test's own -----------------------------------------------------------
