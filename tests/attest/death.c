@@ -362,8 +362,11 @@ static void kill_at_moments(int moments, enum variant variant, enum way way)
     for (int i = 0; i < moments; i++) {
         struct world world = world_of_way(variant, way);
         uint64_t moment = (uint64_t)rand() % span;
-        pid_t pid = world_start(&world, true);
+        enum caller caller = (enum caller)(i % CALLERS);
+        pid_t pid;
 
+        world.caller = caller_possible(caller) ? caller : CALLER_USER;
+        pid = world_start(&world, true);
         need(pid > 0);
         pause_us(moment);
         kill(pid, SIGKILL);
