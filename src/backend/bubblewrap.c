@@ -65,7 +65,8 @@ static void add_mask(struct builder *b, const char *path, bool directory)
     }
     build_word(b, "--ro-bind");
     build_word(b, "/dev/null");
-    build_word(b, path);
+    if (!b->failed)
+        b->failed = plan_mask(b->plan, path);
 }
 
 /* What lies in a masked directory has no name any more that a mask could be laid on. */

@@ -15,17 +15,27 @@ static int add_word(struct plan *plan, struct word word)
     return 0;
 }
 
-int plan_word(struct plan *plan, const char *text)
+static int add_text(struct plan *plan, enum word_kind kind, const char *text)
 {
     _cleanup_free_ char *copy = strdup(text);
     int r;
 
     if (!copy)
         return -ENOMEM;
-    r = add_word(plan, (struct word){.kind = WORD_TEXT, .text = copy});
+    r = add_word(plan, (struct word){.kind = kind, .text = copy});
     if (r == 0)
         steal_pointer(&copy);
     return r;
+}
+
+int plan_word(struct plan *plan, const char *text)
+{
+    return add_text(plan, WORD_TEXT, text);
+}
+
+int plan_mask(struct plan *plan, const char *path)
+{
+    return add_text(plan, WORD_MASK, path);
 }
 
 int plan_path(struct plan *plan, size_t path)

@@ -43,12 +43,13 @@ enum word_kind {
     WORD_CHECKS,   /* attest-run's own checks of an exec: `--refused …`; nothing when printed */
     WORD_LAUNCHER, /* confine-launch, as /proc/self/fd/N: the chain goes on behind a program that is not ours
                     */
-    WORD_COMMAND,  /* the command and its arguments */
+    WORD_MASK,    /* text: a name that is masked if it is there by then and the command's user can reach it */
+    WORD_COMMAND, /* the command and its arguments */
 };
 
 struct word {
     enum word_kind kind;
-    char *text;  /* owned; WORD_TEXT */
+    char *text;  /* owned; WORD_TEXT, WORD_MASK */
     size_t path; /* WORD_PATH */
 };
 
@@ -113,10 +114,11 @@ struct plan {
     struct strings warnings;
 };
 
-/* plan_word(), plan_path(), plan_special() - append to the chain. Return: 0 or -ENOMEM. */
+/* plan_word(), plan_path(), plan_special(), plan_mask() - append to the chain. Return: 0 or -ENOMEM. */
 int plan_word(struct plan *plan, const char *text);
 int plan_path(struct plan *plan, size_t path);
 int plan_special(struct plan *plan, enum word_kind kind);
+int plan_mask(struct plan *plan, const char *path);
 
 /* plan_raise() - raise a claim: state, mechanism, reason (NULL when enforced). */
 void plan_raise(struct plan *plan, enum surface surface, enum surface_state state, enum mechanism mechanism,

@@ -103,7 +103,7 @@ const char *plan_word_text(const struct word *word, const struct resolved *resol
         [WORD_TMP] = "TMP",         [WORD_SENTINEL] = "SENTINEL", [WORD_LAUNCHER] = "confine-launch",
     };
 
-    if (word->kind == WORD_TEXT)
+    if (word->kind == WORD_TEXT || word->kind == WORD_MASK)
         return word->text;
     if (word->kind == WORD_PATH)
         return word->path < resolved->path_count ? resolved->paths[word->path].path : "PATH";

@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -23,6 +24,8 @@
 #define ENDING_MS 1000
 #define MOST      16384
 #define MOMENT_NS 200000
+
+#define MASK_NOWHERE "/run/.gone" /* in the private /run */
 
 /* The kernel's own, since Linux 6.13; the exit status since 6.15. */
 struct pidfd_info {
@@ -57,6 +60,32 @@ static bool read_process(const char *pid, struct process *process)
     end = strrchr(text, ')');
     process->pid = (pid_t)strtol(pid, NULL, 10);
     return end && sscanf(end + 1, " %c %d", &process->state, &process->parent) == 2;
+}
+
+/* May UID search this directory, without any capability? */
+static bool may_search(const struct stat *directory, uid_t uid, gid_t gid)
+{
+    mode_t bit = directory->st_uid == uid ? S_IXUSR : directory->st_gid == gid ? S_IXGRP : S_IXOTH;
+
+    return directory->st_mode & bit;
+}
+
+const char *foreign_mask(const char *path, const struct resolved *resolved)
+{
+    char part[PATH_MAX];
+    struct stat object;
+
+    if (strlen(path) >= sizeof(part) || lstat(path, &object) != 0)
+        return MASK_NOWHERE;
+    /* Of an ordinary caller the look above has said it. Root has looked with more than the command will have.
+     */
+    for (const char *slash = strchr(path + 1, '/'); slash && geteuid() == 0; slash = strchr(slash + 1, '/')) {
+        memcpy(part, path, (size_t)(slash - path));
+        part[slash - path] = '\0';
+        if (stat(part, &object) != 0 || !may_search(&object, resolved->uid, resolved->gid))
+            return MASK_NOWHERE;
+    }
+    return path;
 }
 
 int foreign_hold(pid_t front)

@@ -9,6 +9,14 @@
 #include <sys/types.h>
 
 /*
+ * foreign_mask() - where a mask for @path is to be laid.
+ *
+ * bubblewrap fails on a name that has gone meanwhile, as a socket may, or that the command's user cannot
+ * reach anyhow. Return: @path, or a name in the private /run that nobody asks for.
+ */
+const char *foreign_mask(const char *path, const struct resolved *resolved);
+
+/*
  * foreign_hold() - stop the process in front, once it does nothing but wait for the command.
  *
  * By then it has asked the kernel to be ended with us, which nobody else can see. Held, it cannot end before

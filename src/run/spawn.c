@@ -6,6 +6,8 @@
  */
 #include "run/spawn.h"
 
+#include "run/foreign.h"
+
 #include "links/chain.h"
 
 #include "links/kernel_abi.h"
@@ -103,6 +105,8 @@ static int add_word(struct launch *launch, const struct word *word, const struct
     switch (word->kind) {
     case WORD_TEXT:
         return strings_add(&launch->argv, word->text);
+    case WORD_MASK:
+        return strings_add(&launch->argv, foreign_mask(word->text, resolved));
     case WORD_PATH:
         return add_number(launch, FD_PATH, resolved->paths[word->path].fd);
     case WORD_TMP:
