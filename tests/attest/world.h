@@ -37,13 +37,21 @@ static const char *const caller_names[CALLERS] = {
 };
 
 /* What else is asked, so that every kind of check stands in some plan. */
-enum variant { VARIANT_PLAIN = 0, VARIANT_LISTED, VARIANT_OLD_KERNEL, VARIANT_NAMESPACE, VARIANTS };
+enum variant {
+    VARIANT_PLAIN = 0,
+    VARIANT_LISTED,
+    VARIANT_OLD_KERNEL,
+    VARIANT_NAMESPACE,
+    VARIANT_BUBBLEWRAP,
+    VARIANTS
+};
 
 static const char *const variant_names[VARIANTS] = {
     [VARIANT_PLAIN] = "",
     [VARIANT_LISTED] = "--readable listed",
     [VARIANT_OLD_KERNEL] = "plan of ABI 2",
     [VARIANT_NAMESPACE] = "namespace",
+    [VARIANT_BUBBLEWRAP] = "bubblewrap",
 };
 
 /* Shared with the child that runs. */
@@ -211,7 +219,10 @@ static void world_ask(struct world *world, enum key key, const char *value)
 
 static const char *world_backend(const struct world *world)
 {
-    return world->variant == VARIANT_NAMESPACE ? "namespace" : "landlock";
+    static const char *const names[VARIANTS] = {
+        [VARIANT_NAMESPACE] = "namespace", [VARIANT_BUBBLEWRAP] = "bubblewrap"};
+
+    return names[world->variant] ? names[world->variant] : "landlock";
 }
 
 static void world_resolve(struct world *world)
@@ -254,6 +265,8 @@ static void world_plan(struct world *world)
     host_look(&world->host);
     if (world->variant == VARIANT_OLD_KERNEL)
         world->host.landlock_abi = 2;
+    if (world->variant == VARIANT_BUBBLEWRAP)
+        host_ask_bubblewrap(&world->host);
     if (backend_by_name(world_backend(world))
             ->plan(&world->resolved, &world->host, !world->exec, &world->plan, &error) < 0) {
         test_note("plan: %s", error.message);
