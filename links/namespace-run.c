@@ -139,6 +139,7 @@ static void parse_options(struct namespace *ns)
     if (!ns->items)
         chain_fatal_errno(chain, "options", ENOMEM);
     while (chain->argv[at]) {
+        struct namespace_item *item;
         const char *value;
         size_t i = 0;
 
@@ -148,7 +149,9 @@ static void parse_options(struct namespace *ns)
             i++;
         if (i == PATH_OPTIONS)
             break;
-        take_rest(ns, namespace_add(ns, path_options[i].kind, value), &at);
+        item = namespace_add(ns, path_options[i].kind, value);
+        if (item)
+            take_rest(ns, item, &at);
     }
     ns->command = chain_command(chain, at);
     if (ns->nest && (ns->map_all || geteuid() == 0))

@@ -67,7 +67,11 @@ static int given_number(const char *word)
  * @kind: what was asked for
  * @word: an absolute name, or /proc/self/fd/N; must outlive the item
  *
- * Return: the item, to be completed by the caller. Ends the link when there is no such object.
+ * What is to be hidden by its name (sockets of others, which come and go) may be gone, or lie where this
+ * process cannot get, and the command even less.
+ *
+ * Return: the item, to be completed by the caller; NULL when there is nothing to hide. Ends the link when
+ * there is no such object.
  */
 struct namespace_item *namespace_add(struct namespace *ns, enum namespace_kind kind, const char *word)
 {
@@ -83,6 +87,10 @@ struct namespace_item *namespace_add(struct namespace *ns, enum namespace_kind k
     if (given < 0)
         fd = open(word, O_PATH | O_CLOEXEC);
     error = fd < 0 ? errno : identify(fd, &seen);
+    if (fd < 0 && kind == KIND_HIDE && (error == ENOENT || error == ENOTDIR || error == EACCES)) {
+        free(item);
+        return NULL;
+    }
     if (error)
         chain_fatal_errno(ns->chain, word, error);
     snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);

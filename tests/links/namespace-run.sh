@@ -223,6 +223,11 @@ fd full null ptmx pts random shm stderr stdin stdout tty urandom zero "
     is "$user: a socket bound back" "$out" 0
     run as "$user" "$ns" listen "$shm/w-$user/s" "$nr" -- "$ns" connect "$shm/w-$user/s"
     is "$user: control: not bound back" "$out" 2
+    mkdir -p "$disk/closed"
+    touch "$disk/closed/file"
+    chmod 700 "$disk/closed"
+    run as "$user" "$nr" --hide "$ws/none" --hide "$disk/closed/file" -- sh -c '! cat "$1" 2>/dev/null || test "$(id -u)" = 0' sh "$disk/closed/file"
+    is "$user: nothing to hide, and what is out of reach" "$status|$err" "0|"
     run as "$user" "$ns" listen "$ws/s" "$nr" --hide "$ws/s" -- "$ns" connect "$ws/s"
     is "$user: a socket masked" "$out" 13
     for device in /dev/kmsg /dev/fuse /dev/net/tun; do
