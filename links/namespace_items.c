@@ -87,7 +87,8 @@ struct namespace_item *namespace_add(struct namespace *ns, enum namespace_kind k
     if (given < 0)
         fd = open(word, O_PATH | O_CLOEXEC);
     error = fd < 0 ? errno : identify(fd, &seen);
-    if (fd < 0 && kind == KIND_HIDE && (error == ENOENT || error == ENOTDIR || error == EACCES)) {
+    if (fd < 0 && kind == KIND_HIDE && (error == ENOENT || error == ENOTDIR || error == EACCES) &&
+        stat(word, &seen) != 0 && errno == error) { /* two calls say so */
         free(item);
         return NULL;
     }
