@@ -283,6 +283,17 @@ const char *view_unheld(const struct builder *b, const struct hidden *hidden)
 
 /* --- words and checks ----------------------------------------------------------------------------------- */
 
+/* By its descriptor where there is one: a name may be something else's by the time of the mount. */
+static void add_object(struct builder *b, const char *option, size_t object, const char *name)
+{
+    if (object > 0) {
+        build_path(b, option, object - 1);
+        return;
+    }
+    build_word(b, option);
+    build_word(b, name);
+}
+
 static void add_covers(struct builder *b)
 {
     const struct resolved *resolved = b->resolved;
@@ -298,8 +309,7 @@ static void add_covers(struct builder *b)
             continue;
         memcpy(parent, hidden->path, parent_length(hidden));
         parent[parent_length(hidden)] = '\0';
-        build_word(b, "--cover");
-        build_word(b, parent);
+        add_object(b, "--cover", hidden->directory, parent);
         for (size_t k = i; k < resolved->hidden_count; k++)
             if (same_parent(hidden, &resolved->hidden[k]) && view_covers(b, &resolved->hidden[k])) {
                 build_word(b, "--name");
@@ -319,8 +329,6 @@ void build_hidden(struct builder *b)
             build_word(b, resolved->around[i].path);
         }
     for (size_t i = 0; i < resolved->hidden_count; i++)
-        if (view_holds(b, &resolved->hidden[i]) == VIEW_HOLD_MASK) {
-            build_word(b, "--hide");
-            build_word(b, resolved->hidden[i].path);
-        }
+        if (view_holds(b, &resolved->hidden[i]) == VIEW_HOLD_MASK)
+            add_object(b, "--hide", resolved->hidden[i].object, resolved->hidden[i].path);
 }

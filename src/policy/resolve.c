@@ -72,6 +72,8 @@ static int resolve_confined(struct resolving *resolving)
         r = resolve_view(resolving);
     if (r == 0)
         r = resolve_overlays(resolving);
+    if (r == 0)
+        r = resolve_hidden_objects(resolving);
     return r;
 }
 

@@ -65,6 +65,8 @@ struct hidden {
     mode_t type;
     dev_t device;
     ino_t inode;
+    size_t object, directory; /* 1 + an index into paths, for backends that mount: the object, and the
+                                 directory that it is in. 0: none */
     bool named;
     bool optional;      /* to be held if it can be, and noted if not */
     bool readable;      /* the caller could read it: a control exists */

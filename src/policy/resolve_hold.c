@@ -365,3 +365,50 @@ int hiding_hold(struct hiding *hiding)
     }
     return r;
 }
+
+/* --- for backends that mount ---------------------------------------------------------------------------- */
+
+/* One more descriptor, which the chain gets. Takes FD over. */
+static int keep_object(struct resolving *resolving, int fd, const char *path, const struct stat *want,
+                       size_t *ret)
+{
+    struct opened opened = {.fd = fd, .path = strdup(path)};
+    int r = opened.path && fd >= 0 && fstat(fd, &opened.st) == 0 ? 0 : -ENOMEM;
+
+    if (r == 0 && (opened.st.st_dev != want->st_dev || opened.st.st_ino != want->st_ino))
+        r = -ESTALE;
+    if (r == 0)
+        r = resolving_add(resolving, &opened, GRANT_NONE, false, true, ret);
+    else
+        error_set(resolving->error, ERROR_POLICY_INVALID, fd < 0 ? errno : -r, "path-changed",
+                  "the hidden paths: %s: it changed while it was looked at", QUOTE(path));
+    *ret += r == 0; /* 0 means none */
+    opened_free(&opened);
+    return r;
+}
+
+int resolve_hidden_objects(struct resolving *resolving)
+{
+    struct resolved *resolved = resolving->resolved;
+    const char *backend = resolving->policy->backend;
+    int r = 0;
+
+    if (backend && strcmp(backend, "landlock") == 0)
+        return 0;
+    for (size_t i = 0; i < resolved->hidden_count && r == 0; i++) {
+        struct hidden *hidden = &resolved->hidden[i];
+        struct stat object = {.st_dev = hidden->device, .st_ino = hidden->inode}, above;
+        _cleanup_free_ char *parent = NULL;
+        const char *name;
+
+        if (hidden->parent_fd < 0 || fstat(hidden->parent_fd, &above) != 0 ||
+            path_parent(hidden->path, &parent, &name) < 0)
+            continue;
+        r = keep_object(resolving, openat(hidden->parent_fd, hidden->name, O_PATH | O_NOFOLLOW | O_CLOEXEC),
+                        hidden->path, &object, &hidden->object);
+        if (r == 0)
+            r = keep_object(resolving, fcntl(hidden->parent_fd, F_DUPFD_CLOEXEC, 3), parent, &above,
+                            &hidden->directory);
+    }
+    return r;
+}

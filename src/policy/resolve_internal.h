@@ -303,6 +303,11 @@ int resolve_overlays(struct resolving *resolving);
 /* --- resolve_hide.c --- */
 int resolve_hidden(struct resolving *resolving);
 
+/* resolve_hidden_objects() - keep what is hidden, and the directories that it is in, as descriptors: a mount
+ * over a name would be one over whatever has the name by then. Return: 0 or a negative errno with the error
+ * set. */
+int resolve_hidden_objects(struct resolving *resolving);
+
 /* --- resolve_devices.c --- */
 int resolve_devices(struct resolving *resolving);
 
