@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* danger-full-access holds nothing, so what stands on the same command line must not promise anything. */
 static int refuse_contradiction(const struct options *options, const struct policy *policy,
@@ -70,6 +71,16 @@ static int narrow(struct confinement *confinement, char *const *env, struct erro
                      "the workspace was replaced while its policy was read");
 }
 
+/* An exec will have to know, and has work of its own until then. Root does not know yet as whom. */
+static void ask_early(const struct options *options, const struct policy *policy)
+{
+    bool automatic = !policy->backend || strcmp(policy->backend, "auto") == 0;
+
+    if ((options->command & FOR_EXEC) && automatic && policy->mode != MODE_DANGER_FULL_ACCESS &&
+        policy->approved_mode != MODE_DANGER_FULL_ACCESS && geteuid() != 0)
+        host_begin_namespaces(getuid(), getgid());
+}
+
 int confinement_resolve(struct confinement *confinement, const struct options *options, char *const *env,
                         struct error *error)
 {
@@ -89,8 +100,10 @@ int confinement_resolve(struct confinement *confinement, const struct options *o
         result = later_refuse_run(options, policy, error);
     if (result == 0)
         result = refuse_contradiction(options, policy, error);
-    if (result == 0)
+    if (result == 0) {
+        ask_early(options, policy);
         result = resolve_policy(policy, env, &confinement->resolved, error);
+    }
     if (result < 0)
         return result;
     confinement->has_resolved = true;

@@ -27,7 +27,7 @@ const struct backend *backend_by_name(const char *name)
 
 /* What the reserved names mean, so that a known word gets a better answer than a typing error. */
 static const char *const later_backends[] = {
-    "namespace", "bubblewrap", "seatbelt", "windows", "oci", "vm", "remote", "custom", NULL,
+    "seatbelt", "windows", "oci", "vm", "remote", "custom", NULL,
 };
 
 static int refuse_unknown(const char *name, struct error *error)
@@ -36,10 +36,10 @@ static int refuse_unknown(const char *name, struct error *error)
         if (strcmp(later_backends[i], name) == 0) {
             error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "not-in-this-version",
                       "the backend %s is not in this version", name);
-            return error_hint(error, "use --backend landlock");
+            return error_hint(error, "use --backend auto");
         }
     error_set(error, ERROR_USAGE, EINVAL, "unknown-backend", "there is no backend %s", QUOTE(name));
-    return error_hint(error, "backends are auto, landlock and refuse");
+    return error_hint(error, "backends are auto, namespace, bubblewrap, landlock and refuse");
 }
 
 /* --hide promises unreadable contents; that names vanish, and stay so when somebody outside replaces what

@@ -70,32 +70,46 @@ static void end_child(pid_t pid)
         fd_close(handle);
 }
 
-ssize_t child_ask(void (*work)(int answer, void *data), void *data, void *room, size_t size, int ms)
+int child_begin(struct asked *asked, void (*work)(int answer, void *data), void *data, int ms)
 {
-    int64_t until = now_ms() + ms;
     int ends[2];
-    ssize_t got;
-    pid_t pid;
 
+    asked->until = now_ms() + ms;
     if (pipe2(ends, O_CLOEXEC) != 0)
         return -errno;
     fflush(NULL);
-    pid = fork();
-    if (pid < 0) {
+    asked->pid = fork();
+    if (asked->pid < 0) {
         int errnum = errno;
 
         fd_close(ends[0]);
         fd_close(ends[1]);
         return -errnum;
     }
-    if (pid == 0) {
+    if (asked->pid == 0) {
         fd_close(ends[0]);
         work(ends[1], data);
         _exit(0);
     }
     fd_close(ends[1]);
-    got = read_answer(ends[0], room, size, until);
-    fd_close(ends[0]);
-    end_child(pid);
+    asked->fd = ends[0];
+    return 0;
+}
+
+ssize_t child_finish(struct asked *asked, void *room, size_t size)
+{
+    ssize_t got = read_answer(asked->fd, room, size, asked->until);
+
+    fd_close(asked->fd);
+    end_child(asked->pid);
+    *asked = (struct asked){.fd = -1};
     return got;
+}
+
+ssize_t child_ask(void (*work)(int answer, void *data), void *data, void *room, size_t size, int ms)
+{
+    struct asked asked;
+    int r = child_begin(&asked, work, data, ms);
+
+    return r < 0 ? r : child_finish(&asked, room, size);
 }

@@ -5,7 +5,23 @@
 #define CONFINE_HOST_CHILD_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
+
+/* A question that a child is at. */
+struct asked {
+    pid_t pid;
+    int fd; /* where its answer comes from */
+    int64_t until;
+};
+
+/*
+ * child_begin(), child_finish() - child_ask() in two halves, with something else to be done between them.
+ *
+ * The time runs from the first. Return: 0 or -errno; what child_ask() returns.
+ */
+int child_begin(struct asked *asked, void (*work)(int answer, void *data), void *data, int ms);
+ssize_t child_finish(struct asked *asked, void *room, size_t size);
 
 /*
  * child_ask() - run @work in a forked child and read what it writes.

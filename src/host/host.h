@@ -84,6 +84,10 @@ void host_cannot(struct host_lack *lack, int step, int errnum);
  */
 void host_ask_namespaces(struct host *host, uid_t uid, gid_t gid);
 
+/* host_begin_namespaces() - begin to ask, for a process that will ask for certain before it becomes another
+ * program: the child's work then lies beside its own. */
+void host_begin_namespaces(uid_t uid, gid_t gid);
+
 /*
  * host_ask_bubblewrap() - is there one that nobody but root can have written? Its version is asked for, with
  * the same limit of time, and nothing is decided by it.

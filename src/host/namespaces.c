@@ -162,12 +162,28 @@ static void make_namespaces(int fd, void *data)
         _exit(1); /* no answer is one */
 }
 
+/* The question that is under way; its child reads `pending_ask` in its own copy. */
+static struct asked pending = {.fd = -1};
+static struct ask pending_ask;
+
+void host_begin_namespaces(uid_t uid, gid_t gid)
+{
+    if (pending.fd >= 0)
+        return;
+    pending_ask = (struct ask){.uid = uid, .gid = gid};
+    if (child_begin(&pending, make_namespaces, &pending_ask, ASK_MS) < 0)
+        pending.fd = -1; /* it is asked again, and then told */
+}
+
 void host_ask_namespaces(struct host *host, uid_t uid, gid_t gid)
 {
     struct ask ask = {.uid = uid, .gid = gid};
     struct answer answer;
-    ssize_t got = child_ask(make_namespaces, &ask, &answer, sizeof(answer), ASK_MS);
+    bool begun = pending.fd >= 0, same = begun && pending_ask.uid == uid && pending_ask.gid == gid;
+    ssize_t got = begun ? child_finish(&pending, &answer, sizeof(answer)) : 0;
 
+    if (!same)
+        got = child_ask(make_namespaces, &ask, &answer, sizeof(answer), ASK_MS);
     if (got != (ssize_t)sizeof(answer))
         answer = (struct answer){.step = CANNOT_OTHER, .errnum = got < 0 ? (int)-got : EPROTO};
     host->namespaces.answer = answer.step == CANNOT_NOTHING ? HOST_YES : HOST_NO;

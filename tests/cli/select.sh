@@ -96,6 +96,9 @@ for answer in 1 38; do
     [ "$status" -eq 6 ] && [ ! -s "$dir/err" ]
     result $? "exec: unshare answers errno $answer"
 done
+call $(lie unshare=1,mount=1) "$confine" exec -w . -- sh -c 'read -r x <"/proc/$$/task/$$/children"; echo "<$x>"'
+[ "$(cat "$dir/out")" = "<>" ] || [ ! -e "/proc/self/task/$$/children" ]
+result $? "exec: the command inherits no child of ours"
 for answer in 11 12 28; do
     rm -f ran
     call $(lie unshare=$answer) "$confine" exec -w . -- touch ran
