@@ -200,13 +200,25 @@ static void become_small(const struct namespace *ns, pid_t init)
         memset(*word, 0, strlen(*word));
 }
 
+/* A process that the command made a child of its own parent (CLONE_PARENT) is ours, and stays until it is
+ * reaped. Pid 1 is left for its own end. */
+static void reap_adopted(pid_t init)
+{
+    siginfo_t ended = {0};
+
+    while (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 && ended.si_pid > 0 &&
+           ended.si_pid != init && waitpid(ended.si_pid, NULL, WNOHANG | __WALL) == ended.si_pid)
+        ended.si_pid = 0;
+}
+
 /* Return: how many processes there are beside pid 1. */
-static uint32_t count_processes(void)
+static uint32_t count_processes(pid_t init)
 {
     DIR *proc = shared.proc ? opendir("/proc") : NULL;
     const struct dirent *entry;
     uint32_t count = 0;
 
+    reap_adopted(init);
     while (proc && (entry = readdir(proc)))
         count += entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && strcmp(entry->d_name, "1") != 0;
     if (proc)
@@ -215,11 +227,11 @@ static uint32_t count_processes(void)
 }
 
 /* Nothing tells this process of the end of others' children, so it looks again and again. */
-static void wait_for_all(void)
+static void wait_for_all(pid_t init)
 {
     struct timespec pause = {.tv_nsec = 1000000};
 
-    while (count_processes() > 0) {
+    while (count_processes(init) > 0) {
         nanosleep(&pause, NULL);
         if (pause.tv_nsec < 32000000)
             pause.tv_nsec *= 2;
@@ -312,9 +324,9 @@ _Noreturn void namespace_live(struct namespace *ns)
     status = wait_for_command(ns, command, &taken);
     namespace_return_terminal(ns);
     if (ns->wait_all)
-        wait_for_all();
+        wait_for_all(init);
     if (ns->liveness >= 0)
-        left = count_processes();
+        left = count_processes(init);
     end_init(init);
     if (ns->liveness >= 0 && send(ns->liveness, &left, sizeof(left), MSG_NOSIGNAL) < 0)
         _exit(LINK_FAILED); /* the supervisor is gone, and so is everything else */

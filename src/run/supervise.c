@@ -171,22 +171,28 @@ static void on_gone(uv_timer_t *timer)
 static void begin_ending(struct loop *loop)
 {
     struct supervision *s = loop->supervision;
+    bool told; /* the process in front ends after the command, and tells what was left: it gets the time to */
 
     if (loop->phase >= PHASE_ENDING)
         return;
     loop->phase = PHASE_ENDING;
+    told = s->plan->pid_namespace && !s->plan->foreign && !loop->ended;
     let_front_end(loop);
-    if (!loop->ended)
+    if (told)
+        signal_command(loop, SIGKILL);
+    else if (!loop->ended)
         kill(s->process, SIGKILL);
     /* Nobody is left who could fork: then the guard is ended by us, without going through all processes. */
     loop->last = loop->ended && s->guard && !loop->guard_ended && children_only(s->guard);
     if (loop->last)
         kill(s->guard, SIGKILL);
-    s->liveness = fd_close(s->liveness);
+    if (!told)
+        s->liveness = fd_close(s->liveness);
     uv_timer_start(&loop->gone, on_gone, GONE_MS, 0);
     /* The backend none confines nothing and kills nothing that it did not start. */
     if (s->channel >= 0)
-        uv_timer_start(&loop->sweep, on_sweep, s->guard && !loop->guard_ended ? 20 * SWEEP_MS : 0, SWEEP_MS);
+        uv_timer_start(&loop->sweep, on_sweep, told || (s->guard && !loop->guard_ended) ? 20 * SWEEP_MS : 0,
+                       SWEEP_MS);
 }
 
 /* A pid namespace is empty by the time that the process in front of it ends: it has told how many were left.
@@ -237,7 +243,7 @@ static void count_reaped(struct loop *loop, pid_t pid, int status)
             begin_ending(loop);
         }
     } else if (loop->phase == PHASE_ENDING && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&
-               !loop->supervision->plan->foreign) { /* there it is the first process of the namespace */
+               !loop->supervision->plan->pid_namespace) { /* there it was told, or is process 1 */
         loop->outcome->survivors_killed++;
     }
 }

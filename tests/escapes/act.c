@@ -3,20 +3,23 @@
  *
  *   open FLAGS PATH...        opens each with the numeric flags: `PATH open` or `PATH ERRNO`
  *   traceme [COMMAND...]      asks to be traced by the parent, then becomes COMMAND
- *   send-unix FD PATH         sends a datagram on FD to the socket PATH
- *   accept FD                 accepts a connection on FD
- *   modes FD                  reads the modes of the terminal FD
- *   socket FAMILY TYPE COMMAND...   becomes COMMAND with such a socket as standard input
- *   around FD NAME            reads NAME in the directory FD, and changes its mode
+ *   sibling SECONDS           makes a child of its own parent that lives so long; waits for the end of one of
+ * 0 send-unix FD PATH         sends a datagram on FD to the socket PATH accept FD                 accepts a
+ * connection on FD modes FD                  reads the modes of the terminal FD socket FAMILY TYPE COMMAND...
+ * becomes COMMAND with such a socket as standard input around FD NAME            reads NAME in the directory
+ * FD, and changes its mode
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <termios.h>
 #include <unistd.h>
@@ -44,6 +47,30 @@ static int act_traceme(char **words)
     if (*words)
         execvp(words[0], words);
     return 1;
+}
+
+static int act_sibling(char **words)
+{
+    long pid = syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
+    unsigned seconds = (unsigned)atoi(words[0]);
+    char path[32], state = 'R';
+
+    if (pid == 0) {
+        sleep(seconds);
+        _exit(0);
+    }
+    snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
+    for (int i = 0; i < 2000 && seconds == 0 && state != 'Z'; i++) {
+        FILE *stat = fopen(path, "r");
+
+        if (!stat) /* reaped */
+            break;
+        if (fscanf(stat, "%*d (%*[^)]) %c", &state) != 1)
+            state = 'R';
+        fclose(stat);
+        usleep(5000);
+    }
+    return say("sibling", pid < 0);
 }
 
 static int act_send_unix(char **words)
@@ -93,7 +120,7 @@ static const struct act {
 } acts[] = {
     {"open", 2, act_open},     {"traceme", 0, act_traceme}, {"send-unix", 2, act_send_unix},
     {"accept", 1, act_accept}, {"modes", 1, act_modes},     {"socket", 3, act_socket},
-    {"around", 2, act_around},
+    {"around", 2, act_around}, {"sibling", 1, act_sibling},
 };
 
 int main(int argc, char **argv)

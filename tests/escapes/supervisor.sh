@@ -25,6 +25,24 @@ call timeout 20 "$confine" run -q $backend -- "$dir/act" traceme sh -c 'kill -US
 [ "$status" -eq 138 ] || why "status $status"
 result $? 'and ends by the signal that it sends itself'
 
+# A child of the command's parent is nobody's whom the command waits for; it is counted once, as long as it lives.
+for seconds in 0 300; do
+    call timeout 60 "$confine" run -q $backend --report "$dir/report" -- "$dir/act" sibling $seconds
+    survivors=$(field .outcome.survivors_killed "$dir/report")
+    [ "$status" -eq 0 ] && [ "$survivors" -eq $((seconds > 0)) ] || why "status $status, $survivors killed"
+    result $? "a sibling of $seconds seconds is counted for what it is"
+done
+call timeout 60 "$confine" run -q $backend --wait-all -- "$dir/act" sibling 0
+[ "$status" -eq 0 ] || why "status $status"
+result $? 'and nobody waits for one that has ended'
+
+# What a time limit ends is the command, which is no survivor, and what it has left.
+call "$confine" run -q $backend --timeout 2s --grace 1s --report "$dir/report" -- \
+    sh -c 'trap "" TERM; sleep 300 & sleep 300 & sleep 300'
+[ "$status" -eq 124 ] && [ "$(field .outcome.survivors_killed "$dir/report")" -eq 3 ] ||
+    why "status $status, $(field .outcome.survivors_killed "$dir/report") killed"
+result $? 'at the end of the time the count is that of what was left'
+
 # An ignored SIGCHLD takes the status of children away.
 for exec in exec 'sleep 2 & exec'; do
     call bash -c "trap '' CHLD; $exec \"\$@\"" bash "$confine" run -q $backend -- sh -c 'exit 7'
@@ -48,6 +66,27 @@ for _ in $(seq 300); do [ -n "$(running)" ] || break; sleep 0.1; done
 result $? 'the end of the process in front ends the command'
 kill "$(cat "$dir/stranger")" 2>/dev/null
 rm -rf "$dir"/tmp/*
+
+# With a process namespace another one stands between: what becomes of it is not what becomes of the run.
+if [ "${CONFINE_BACKEND:-landlock}" = namespace ]; then
+    while read -r signal expected name; do
+        rm -f up
+        "$confine" run -q $backend -w . --timeout 20s --grace 1s -- sh -c 'sleep 99 & echo >up; exec sleep "$0"' "30.$$" </dev/null >/dev/null 2>&1 &
+        front=$!
+        for _ in $(seq 300); do [ -z "$(running)" ] || break; sleep 0.1; done
+        before=$(running)
+        between=$(tr ' ' '\n' <"/proc/$front/task/$front/children" | head -1)
+        kill "-$signal" "$between"
+        wait "$front" 2>/dev/null
+        status=$?
+        { [ -n "$before" ] && [ "$status" -eq "$expected" ]; } || why "status $status"
+        [ -n "$before" ] && [ "$status" -eq "$expected" ] && [ -z "$(running)" ]
+        result $? "$name"
+    done <<'ROWS'
+KILL 137 SIGKILL to the process between ends the run, and nothing is left
+STOP 124 one that is stopped does not keep a run from its time limit
+ROWS
+fi
 
 # Output into a file of the caller's is written by the supervisor: the limit holds there, too.
 "$confine" run -q $backend --limit file_size=64K --report "$dir/report" -- head -c 1000000 /dev/zero >"$dir/file" 2>"$dir/err"
