@@ -189,6 +189,15 @@ static int refuse_host(const struct builder *b, struct error *error)
         error_surface(error, "fs.write");
         return error_hint(error, "%s", hint);
     }
+    /* Whoever may mount inside stands under no Landlock; without it this backend is none. */
+    if (is_open(b, SURFACE_PRIV_USERNS)) {
+        error_set(
+            error, ERROR_SANDBOX_UNAVAILABLE, EINVAL, "not-openable",
+            "the backend bubblewrap cannot open priv.userns: it needs Landlock behind it, which refuses "
+            "every mount");
+        error_surface(error, "priv.userns");
+        return error_hint(error, "use --backend namespace");
+    }
     return view_refuse(b, error);
 }
 

@@ -79,6 +79,9 @@ refused "what is hidden inside the workspace is refused, no mount lies there" 12
 mkdir -p "$dir/w/held"
 refused "what is protected there as well" 125 no-mounts-in-writable "fs.protected" $backend -w . --protect held -- touch "$dir/ran"
 
+refused "without Landlock behind it there is none: nothing may mount inside" 125 not-openable "cannot open priv.userns" \
+    $backend -w . --open priv.userns -- touch "$dir/ran"
+
 # Entries that a planted link would lead to: none, whatever is asked.
 mkdir -p "$dir/far"
 [ "$(id -u)" -ne 0 ] || chown 65534 "$dir/far"

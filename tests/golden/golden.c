@@ -342,6 +342,11 @@ static void bubblewrap_host(struct world *w)
     in_bubblewrap(w);
     network_host(w);
 }
+static void bubblewrap_nests(struct world *w)
+{
+    in_bubblewrap(w);
+    w->resolved.open[SURFACE_PRIV_USERNS] = true;
+}
 static void bubblewrap_second(struct world *w)
 {
     in_bubblewrap(w);
@@ -437,6 +442,7 @@ static const struct row {
     {"bubblewrap-exec-terminal", 7, bubblewrap_exec},
     {"bubblewrap-network-host", 7, bubblewrap_host},
     {"bubblewrap-second", 7, bubblewrap_second},
+    {"bubblewrap-nests", 7, bubblewrap_nests},
     {"bubblewrap-hidden-inside", 7, bubblewrap_inside},
 };
 
