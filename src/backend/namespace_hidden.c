@@ -168,7 +168,7 @@ static unsigned count_layers(const struct builder *b, const struct hidden *hidde
     return layers;
 }
 
-bool view_covers(const struct builder *b, const struct hidden *hidden)
+static bool is_left_out(const struct builder *b, const struct hidden *hidden)
 {
     return may_cover(b, hidden) && !parent_is_writable(b, hidden) && count_layers(b, hidden) <= LAYERS_MOST;
 }
@@ -265,7 +265,7 @@ enum view_hold view_holds(const struct builder *b, const struct hidden *hidden)
     if (!view_sees(b, hidden->path))
         return VIEW_HOLD_UNSEEN;
     for (size_t i = 0; i < resolved->hidden_count; i++)
-        if (view_within(hidden->path, resolved->hidden[i].path) && view_covers(b, &resolved->hidden[i]))
+        if (view_within(hidden->path, resolved->hidden[i].path) && is_left_out(b, &resolved->hidden[i]))
             return VIEW_HOLD_NAME;
     if (is_around(b, hidden->path))
         return VIEW_HOLD_AROUND;
@@ -301,17 +301,17 @@ static void add_covers(struct builder *b)
     for (size_t i = 0; i < resolved->hidden_count; i++) {
         const struct hidden *hidden = &resolved->hidden[i];
         char parent[PATH_MAX];
-        bool first = view_covers(b, hidden);
+        bool first = is_left_out(b, hidden);
 
         for (size_t k = 0; k < i && first; k++)
-            first = !same_parent(hidden, &resolved->hidden[k]) || !view_covers(b, &resolved->hidden[k]);
+            first = !same_parent(hidden, &resolved->hidden[k]) || !is_left_out(b, &resolved->hidden[k]);
         if (!first || parent_length(hidden) >= sizeof(parent))
             continue;
         memcpy(parent, hidden->path, parent_length(hidden));
         parent[parent_length(hidden)] = '\0';
         add_object(b, "--cover", hidden->directory, parent);
         for (size_t k = i; k < resolved->hidden_count; k++)
-            if (same_parent(hidden, &resolved->hidden[k]) && view_covers(b, &resolved->hidden[k])) {
+            if (same_parent(hidden, &resolved->hidden[k]) && is_left_out(b, &resolved->hidden[k])) {
                 build_word(b, "--name");
                 build_word(b, resolved->hidden[k].name);
             }
@@ -324,10 +324,8 @@ void build_hidden(struct builder *b)
 
     add_covers(b);
     for (size_t i = 0; i < resolved->around_count; i++)
-        if (masks_around(b, &resolved->around[i])) {
-            build_word(b, "--hide");
-            build_word(b, resolved->around[i].path);
-        }
+        if (masks_around(b, &resolved->around[i]))
+            add_object(b, "--hide", resolved->around[i].object, resolved->around[i].path);
     for (size_t i = 0; i < resolved->hidden_count; i++)
         if (view_holds(b, &resolved->hidden[i]) == VIEW_HOLD_MASK)
             add_object(b, "--hide", resolved->hidden[i].object, resolved->hidden[i].path);

@@ -387,16 +387,12 @@ static int keep_object(struct resolving *resolving, int fd, const char *path, co
     return r;
 }
 
-int resolve_hidden_objects(struct resolving *resolving)
+static int keep_objects(struct resolving *resolving, struct hidden *list, size_t count)
 {
-    struct resolved *resolved = resolving->resolved;
-    const char *backend = resolving->policy->backend;
     int r = 0;
 
-    if (backend && strcmp(backend, "landlock") == 0)
-        return 0;
-    for (size_t i = 0; i < resolved->hidden_count && r == 0; i++) {
-        struct hidden *hidden = &resolved->hidden[i];
+    for (size_t i = 0; i < count && r == 0; i++) {
+        struct hidden *hidden = &list[i];
         struct stat object = {.st_dev = hidden->device, .st_ino = hidden->inode}, above;
         _cleanup_free_ char *parent = NULL;
         const char *name;
@@ -411,4 +407,16 @@ int resolve_hidden_objects(struct resolving *resolving)
                             &hidden->directory);
     }
     return r;
+}
+
+int resolve_hidden_objects(struct resolving *resolving)
+{
+    struct resolved *resolved = resolving->resolved;
+    const char *backend = resolving->policy->backend;
+    int r;
+
+    if (backend && strcmp(backend, "landlock") == 0)
+        return 0;
+    r = keep_objects(resolving, resolved->hidden, resolved->hidden_count);
+    return r == 0 ? keep_objects(resolving, resolved->around, resolved->around_count) : r;
 }
