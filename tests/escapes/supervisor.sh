@@ -56,7 +56,7 @@ bash -c 'sleep 20 & echo $! >"$0"; exec "$@"' "$dir/stranger" "$confine" run -q 
 front=$!
 for _ in $(seq 300); do [ ! -e up ] || break; sleep 0.1; done
 # Its number inside may be another one outside.
-running() { grep -zlxF "30.$$" /proc/[0-9]*/cmdline 2>/dev/null | while read -r file; do grep -zqx sleep "$file" && echo "$file"; done; }
+running() { grep -zlxF "30.$$" /proc/[0-9]*/cmdline 2>/dev/null | while read -r file; do grep -zsqx sleep "$file" && echo "$file"; done; }
 for _ in $(seq 100); do [ -z "$(running)" ] || break; sleep 0.1; done
 before=$(running)
 kill -KILL "$front"
@@ -69,22 +69,21 @@ rm -rf "$dir"/tmp/*
 
 # With a process namespace another one stands between: what becomes of it is not what becomes of the run.
 if [ "${CONFINE_BACKEND:-landlock}" = namespace ]; then
-    while read -r signal expected name; do
-        rm -f up
-        "$confine" run -q $backend -w . --timeout 20s --grace 1s -- sh -c 'sleep 99 & echo >up; exec sleep "$0"' "30.$$" </dev/null >/dev/null 2>&1 &
+    while read -r signal expected limit name; do
+        "$confine" run -q $backend -w . --timeout "$limit" --grace 1s -- sh -c 'sleep 99 & exec sleep "$0"' "30.$$" </dev/null >/dev/null 2>&1 &
         front=$!
         for _ in $(seq 300); do [ -z "$(running)" ] || break; sleep 0.1; done
         before=$(running)
         between=$(tr ' ' '\n' <"/proc/$front/task/$front/children" | head -1)
-        kill "-$signal" "$between"
+        [ "${between:-0}" -le 1 ] || kill "-$signal" "$between"
         wait "$front" 2>/dev/null
         status=$?
         { [ -n "$before" ] && [ "$status" -eq "$expected" ]; } || why "status $status"
         [ -n "$before" ] && [ "$status" -eq "$expected" ] && [ -z "$(running)" ]
         result $? "$name"
     done <<'ROWS'
-KILL 137 SIGKILL to the process between ends the run, and nothing is left
-STOP 124 one that is stopped does not keep a run from its time limit
+KILL 137 60s SIGKILL to the process between ends the run, and nothing is left
+STOP 124 5s one that is stopped does not keep a run from its time limit
 ROWS
 fi
 
