@@ -146,8 +146,8 @@ void host_try_bubblewrap(struct host *host, uid_t uid, gid_t gid)
     if (child_ask(try_it, &trial, text, sizeof(text), TRIAL_MS) > 0)
         return;
     bubblewrap->answer = HOST_NO;
-    if (host->namespaces.answer == HOST_NOT_ASKED)
-        host_ask_namespaces(host, uid, gid);
+    if (host->namespaces.answer != HOST_NO)
+        host_ask_all(host, uid, gid);
     if (host->namespaces.answer == HOST_NO) {
         bubblewrap->lack = host->namespaces.lack;
         return;

@@ -84,6 +84,9 @@ void host_cannot(struct host_lack *lack, int step, int errnum);
  */
 void host_ask_namespaces(struct host *host, uid_t uid, gid_t gid);
 
+/* host_ask_all() - the same with a network namespace and its loopback: for whoever looks for a reason. */
+void host_ask_all(struct host *host, uid_t uid, gid_t gid);
+
 /* host_begin_namespaces() - begin to ask, for a process that will ask for certain before it becomes another
  * program: the child's work then lies beside its own. */
 void host_begin_namespaces(uid_t uid, gid_t gid);

@@ -15,10 +15,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <net/if.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
@@ -33,6 +36,7 @@
 struct ask {
     uid_t uid;
     gid_t gid;
+    bool network; /* a namespace of it as well, which costs more than all the others */
 };
 
 struct answer {
@@ -122,12 +126,38 @@ static int look_for_others(void)
     return 0;
 }
 
+/* With its loopback up, as a run has it. */
+static int make_network(void)
+{
+    struct ifreq lo = {.ifr_name = "lo"};
+    _cleanup_fd_ int fd = -1;
+
+    if (unshare(CLONE_NEWNET) != 0)
+        return -errno;
+    fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || ioctl(fd, SIOCGIFFLAGS, &lo) != 0)
+        return -errno;
+    lo.ifr_flags |= IFF_UP;
+    return ioctl(fd, SIOCSIFFLAGS, &lo) == 0 ? 0 : -errno;
+}
+
+/* Is there room for one, as far as can be seen without making it? */
+static int look_for_network(void)
+{
+    _cleanup_fd_ int fd = open("/proc/sys/user/max_net_namespaces", O_RDONLY | O_CLOEXEC);
+    char text[2];
+
+    if (access("/proc/self/ns/net", F_OK) != 0)
+        return -ENOSYS;
+    return fd >= 0 && read(fd, text, sizeof(text)) == 2 && memcmp(text, "0\n", 2) == 0 ? -ENOSPC : 0;
+}
+
 static void make_namespaces(int fd, void *data)
 {
     const struct ask *ask = data;
     struct answer answer = {.step = CANNOT_OTHER};
     struct stat before, after;
-    int r = become(ask);
+    int r = become(ask), room = look_for_network(); /* the switch of this user namespace, not of the next */
 
     if (r == 0 && stat("/proc/self/ns/user", &before) != 0)
         r = -errno;
@@ -145,12 +175,14 @@ static void make_namespaces(int fd, void *data)
         answer.step = CANNOT_MOUNT;
         r = unshare(CLONE_NEWNS | CLONE_NEWPID) == 0 ? look_for_others() : -errno;
     }
-    if (r == 0 && access("/proc/self/ns/net", F_OK) != 0) {
+    if (r == 0) {
         answer.step = CANNOT_NET;
-        r = -ENOSYS;
+        r = room == 0 && ask->network ? make_network() : room;
     }
-    if (r == 0)
+    if (r == 0) {
+        answer.step = CANNOT_MOUNT;
         r = make_read_only();
+    }
     if (r == 0) {
         answer.step = CANNOT_PROC;
         r = mount_proc();
@@ -160,6 +192,23 @@ static void make_namespaces(int fd, void *data)
         answer.step = CANNOT_NOTHING;
     if (write(fd, &answer, sizeof(answer)) != (ssize_t)sizeof(answer))
         _exit(1); /* no answer is one */
+}
+
+static void take(struct host *host, ssize_t got, const struct answer *answer)
+{
+    const struct answer none = {.step = CANNOT_OTHER, .errnum = got < 0 ? (int)-got : EPROTO};
+    const struct answer *seen = got == (ssize_t)sizeof(*answer) ? answer : &none;
+
+    host->namespaces.answer = seen->step == CANNOT_NOTHING ? HOST_YES : HOST_NO;
+    if (seen->step != CANNOT_NOTHING)
+        host_cannot(&host->namespaces.lack, seen->step, seen->errnum);
+}
+
+static void ask_now(struct host *host, struct ask *question)
+{
+    struct answer answer;
+
+    take(host, child_ask(make_namespaces, question, &answer, sizeof(answer), ASK_MS), &answer);
 }
 
 /* The question that is under way; its child reads `pending_ask` in its own copy. */
@@ -177,16 +226,18 @@ void host_begin_namespaces(uid_t uid, gid_t gid)
 
 void host_ask_namespaces(struct host *host, uid_t uid, gid_t gid)
 {
-    struct ask ask = {.uid = uid, .gid = gid};
     struct answer answer;
     bool begun = pending.fd >= 0, same = begun && pending_ask.uid == uid && pending_ask.gid == gid;
     ssize_t got = begun ? child_finish(&pending, &answer, sizeof(answer)) : 0;
 
-    if (!same)
-        got = child_ask(make_namespaces, &ask, &answer, sizeof(answer), ASK_MS);
-    if (got != (ssize_t)sizeof(answer))
-        answer = (struct answer){.step = CANNOT_OTHER, .errnum = got < 0 ? (int)-got : EPROTO};
-    host->namespaces.answer = answer.step == CANNOT_NOTHING ? HOST_YES : HOST_NO;
-    if (answer.step != CANNOT_NOTHING)
-        host_cannot(&host->namespaces.lack, answer.step, answer.errnum);
+    if (!same) {
+        ask_now(host, &(struct ask){.uid = uid, .gid = gid});
+        return;
+    }
+    take(host, got, &answer);
+}
+
+void host_ask_all(struct host *host, uid_t uid, gid_t gid)
+{
+    ask_now(host, &(struct ask){.uid = uid, .gid = gid, .network = true});
 }

@@ -223,7 +223,7 @@ int foreign_error(struct error *error, const struct resolved *resolved, const ch
     struct host host = {0};
     size_t length = strcspn(words, "\n");
 
-    host_ask_namespaces(&host, resolved->uid, resolved->gid);
+    host_ask_all(&host, resolved->uid, resolved->gid);
     if (host.namespaces.answer == HOST_NO)
         return host_lack_error(error, &host.namespaces.lack, "bubblewrap");
     error_set(error, ERROR_SANDBOX_UNAVAILABLE, EPROTO, "bubblewrap-failed",

@@ -121,6 +121,19 @@ result $? "a second start: input, output, temp directory, survivors"
 report '"/tmp" not in r["ephemeral"] and len(r["ephemeral"]) == 1'
 result $? "and what the first one would have made vanish is not told"
 
+# A switch of a user namespace above: networks are off there, and bubblewrap's failure has the same reason.
+if [ "$(id -u)" -eq 0 ]; then
+    no_networks=(unshare -U -r sh -c 'echo 0 >/proc/sys/user/max_net_namespaces && exec "$@"' sh)
+    chown 0:0 "$dir/w"
+    stops "network namespaces are off" \
+        'r["tried_backends"][0]["reason"] == "netns-denied" and r["tried_backends"][1]["reason"] == "netns-denied" and t[2:] == ["landlock"]' \
+        "${no_networks[@]}"
+    call "${no_networks[@]}" "$confine" exec -w . -- true
+    [ "$status" -eq 125 ] && has_line "namespace (netns-denied), bubblewrap (netns-denied)"
+    result $? "exec: network namespaces are off"
+    chown 65534:65534 "$dir/w"
+fi
+
 if [ "$(id -u)" -eq 0 ]; then
     runs "a masked /proc" 'r["backend"] == "landlock" and r["tried_backends"][0]["reason"] == "proc-masked"' \
         unshare -m sh -c 'mount -t tmpfs none /proc/sys && exec "$@"' sh
