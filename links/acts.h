@@ -199,14 +199,14 @@ static inline int act_signal(const struct act_world *world, const struct channel
 /* Other bytes than the nonce are no crossing and no refusal either: EIO is in nobody's list. */
 static inline int act_read_memory(const struct act_world *world, const struct channel_check *check)
 {
-    uint8_t seen[CHANNEL_NONCE] = {0};
-    struct iovec here = {.iov_base = seen, .iov_len = sizeof(seen)};
-    struct iovec there = {.iov_base = (void *)(uintptr_t)check->b, .iov_len = sizeof(seen)};
+    uint8_t bytes[CHANNEL_NONCE] = {0};
+    struct iovec here = {.iov_base = bytes, .iov_len = sizeof(bytes)};
+    struct iovec there = {.iov_base = (void *)(uintptr_t)check->b, .iov_len = sizeof(bytes)};
     ssize_t got = process_vm_readv((pid_t)check->a, &here, 1, &there, 1, 0);
 
     if (got < 0)
         return errno;
-    return world->nonce && memcmp(seen, world->nonce, sizeof(seen)) == 0 ? 0 : EIO;
+    return world->nonce && memcmp(bytes, world->nonce, sizeof(bytes)) == 0 ? 0 : EIO;
 }
 
 static inline int act_prlimit(const struct act_world *world, const struct channel_check *check)

@@ -561,16 +561,16 @@ TEST_EACH(a_name_that_vanished, struct gone, gones)
     struct resolved resolved = {.uid = geteuid(), .gid = getegid()};
     struct plan plan = {.supervised = true};
     struct error error = {0};
-    char path[PATH_MAX + 8];
+    char path[CHANNEL_NAME];
 
-    snprintf(path, sizeof(path), "%s/key", test_dir);
+    need((size_t)snprintf(path, sizeof(path), "%.*s/key", CHANNEL_NAME - 5, test_dir) < sizeof(path));
     if (row->there)
         world_make_file(test_dir, "key");
     plan_raise(&plan, SURFACE_FS_HIDDEN, STATE_ENFORCED, MECHANISM_MOUNT, NULL);
     attestation.count = 1;
     attestation.attempts[0] = (struct attempt){
         .check = &vanishing, .control = true, .wire = {.act = ACT_OPEN, .fd = -1, .a = O_RDONLY}};
-    snprintf(attestation.attempts[0].wire.name, CHANNEL_NAME, "%s", path);
+    memcpy(attestation.attempts[0].wire.name, path, sizeof(path));
     check_int(attest_judge(&attestation, &results,
                            offsetof(struct channel_results, result) + sizeof(results.result[0]), getpid(),
                            &plan, &resolved, &error),
