@@ -84,6 +84,14 @@ static inline int mount_attach(int mount, int place)
                             MOUNT_MOVE_FROM_FD | MOUNT_MOVE_TO_FD, 0);
 }
 
+/* mount_attach_at() - put the detached mount MOUNT on PLACE below DIRECTORY; a link at its end is not
+ * followed. Return: 0 or -errno. */
+static inline int mount_attach_at(int mount, int directory, const char *place)
+{
+    return (int)kernel_call(SYS_move_mount, mount, KERNEL_PTR(""), directory, KERNEL_PTR(place),
+                            MOUNT_MOVE_FROM_FD, 0);
+}
+
 /* mount_change() - set attributes of the mount that PATH (or DIRECTORY itself) lies on; FLAGS may hold
  * MOUNT_TREE_RECURSIVE. Return: 0 or -errno. */
 static inline int mount_change(int directory, const char *path, unsigned flags,

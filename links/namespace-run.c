@@ -135,9 +135,7 @@ static void parse_options(struct namespace *ns)
     while (chain->argv[words])
         words++;
     ns->items =
-        calloc(words + 8, sizeof(*ns->items)); /* an item takes two words; the private places are few */
-    if (!ns->items)
-        chain_fatal_errno(chain, "options", ENOMEM);
+        namespace_take(ns, (words + 8) * sizeof(*ns->items)); /* an item takes two words; places are few */
     while (chain->argv[at]) {
         struct namespace_item *item;
         const char *value;
@@ -175,19 +173,22 @@ static void note_directory(struct namespace *ns)
     ns->cwd_inode = seen.st_ino;
 }
 
-/* Every root needs a descriptor while the view is built, beside the one that it was given by. Return: the
- * limit to go back to. */
-static struct rlimit raise_descriptors(const struct namespace *ns)
+/* Every root needs two descriptors while the view is built, beside the one that it was given by. Return:
+ * whether the limit was raised, from BEFORE. */
+static bool raise_descriptors(const struct namespace *ns, struct rlimit *before)
 {
-    struct rlimit before = {0}, raised;
+    struct rlimit raised;
 
-    if (getrlimit(RLIMIT_NOFILE, &before) != 0)
+    *before = (struct rlimit){0};
+    if (getrlimit(RLIMIT_NOFILE, before) != 0)
         chain_fatal_errno(ns->chain, "descriptors", errno);
-    raised = before;
-    raised.rlim_cur = before.rlim_max;
-    if (2 * ns->count + DESCRIPTORS_SPARE > before.rlim_cur && setrlimit(RLIMIT_NOFILE, &raised) != 0)
+    if (3 * ns->count + DESCRIPTORS_SPARE <= before->rlim_cur)
+        return false;
+    raised = *before;
+    raised.rlim_cur = before->rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &raised) != 0)
         chain_fatal_errno(ns->chain, "descriptors", errno);
-    return before;
+    return true;
 }
 
 /*
@@ -199,19 +200,20 @@ int namespace_run(struct chain *chain)
 {
     static struct namespace ns;
     struct rlimit before;
+    bool raised;
 
-    ns =
-        (struct namespace){.chain = chain, .liveness = -1, .channel = -1, .tty = -1, .pool = -1, .still = -1};
+    ns.chain = chain;
+    ns.liveness = ns.channel = ns.tty = ns.pool = ns.draft = ns.still = -1;
     chain_set_dumpable(chain, false);
     parse_options(&ns);
     note_directory(&ns);
     namespace_take_terminal(&ns);
     namespace_add_places(&ns);
     namespace_sort(&ns);
-    before = raise_descriptors(&ns);
+    raised = raise_descriptors(&ns, &before);
     namespace_unshare(&ns);
     namespace_build_view(&ns);
-    if (setrlimit(RLIMIT_NOFILE, &before) != 0)
+    if (raised && setrlimit(RLIMIT_NOFILE, &before) != 0)
         chain_fatal_errno(chain, "descriptors", errno);
     namespace_live(&ns);
 }

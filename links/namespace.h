@@ -52,6 +52,7 @@ struct namespace_item {
     char **names;                 /* cover: the word after which its `--name NAME` pairs begin */
     size_t name_count;
     int clone;    /* detached mount, -1: none */
+    int at;       /* root: the object that it will be attached to, -1: to be opened then */
     int shadow;   /* root: a second clone, where ancestors of protected places are held; -1: none */
     int part;     /* place, and kept hide: its directory in the pool, for making mount points; -1: none */
     uint8_t kind; /* enum namespace_kind */
@@ -95,6 +96,7 @@ _Noreturn void namespace_cannot(const struct namespace *ns, enum channel_cannot 
                                 int errnum);
 
 /* --- namespace_items.c --- */
+void *namespace_take(const struct namespace *ns, size_t size);
 struct namespace_item *namespace_add(struct namespace *ns, enum namespace_kind kind, const char *word);
 void namespace_add_places(struct namespace *ns);
 void namespace_sort(struct namespace *ns);

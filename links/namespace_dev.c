@@ -32,31 +32,37 @@ static const struct {
 void namespace_clone_devices(const struct namespace *ns, int clones[NAMESPACE_DEVICES])
 {
     for (size_t i = 0; i < NAMESPACE_DEVICES; i++) {
-        struct stat seen = {0};
-
         clones[i] = mount_clone(AT_FDCWD, base_devices[i].name, 0);
         if (clones[i] < 0)
             namespace_cannot(ns, CANNOT_MOUNT, base_devices[i].name, -clones[i]);
-        if (fstat(clones[i], &seen) != 0 || !S_ISCHR(seen.st_mode) ||
-            seen.st_rdev != makedev(base_devices[i].major, base_devices[i].minor))
-            chain_fatal(ns->chain, base_devices[i].name, "is not the device that it should be");
     }
 }
 
-static void attach_device(const struct namespace *ns, int clone, const char *name)
+/* Puts a clone on its point in our /dev, which nobody else can change. Return: the device's number. */
+static dev_t attach_device(const struct namespace *ns, int clone, const char *name)
 {
-    int at = open(name, O_PATH | O_NOFOLLOW | O_CLOEXEC), error;
+    int error = mount_attach_at(clone, AT_FDCWD, name);
     struct stat seen = {0};
 
-    if (at < 0)
-        chain_fatal_errno(ns->chain, name, errno);
-    error = mount_attach(clone, at);
     if (error)
         namespace_cannot(ns, CANNOT_MOUNT, name, -error);
     if (stat(name, &seen) != 0 || (!S_ISCHR(seen.st_mode) && !S_ISBLK(seen.st_mode)))
         chain_fatal(ns->chain, name, "the kernel reported success but there is no device");
-    close(at);
     close(clone);
+    return seen.st_rdev;
+}
+
+/* An empty file for each of the nodes to be mounted on: one file by all their names, which nobody ever sees.
+ */
+static void make_points(const struct namespace *ns, int dev)
+{
+    const char *first = base_devices[0].name + 5;
+
+    if (mknodat(dev, first, S_IFREG | 0444, 0) != 0)
+        chain_fatal_errno(ns->chain, base_devices[0].name, errno);
+    for (size_t i = 1; i < NAMESPACE_DEVICES; i++)
+        if (linkat(dev, first, dev, base_devices[i].name + 5, 0) != 0)
+            chain_fatal_errno(ns->chain, base_devices[i].name, errno);
 }
 
 /* namespace_build_dev() - /dev, covering the pool; the clones are closed. */
@@ -68,9 +74,7 @@ void namespace_build_dev(struct namespace *ns, const int clones[NAMESPACE_DEVICE
 
     namespace_make_directory(ns, true, "dev", 0755);
     place.part = dev = namespace_open_directory(ns, ns->draft, "dev");
-    for (size_t i = 0; i < NAMESPACE_DEVICES; i++)
-        if (mknodat(dev, base_devices[i].name + 5, S_IFREG | 0444, 0) != 0)
-            chain_fatal_errno(ns->chain, base_devices[i].name, errno);
+    make_points(ns, dev);
     for (size_t i = 0; i < sizeof(dev_links) / sizeof(dev_links[0]); i++)
         if (symlinkat(dev_links[i].target, dev, dev_links[i].name) != 0)
             chain_fatal_errno(ns->chain, dev_links[i].name, errno);
@@ -78,7 +82,9 @@ void namespace_build_dev(struct namespace *ns, const int clones[NAMESPACE_DEVICE
         chain_fatal_errno(ns->chain, "/dev", errno);
     namespace_attach_part(ns, ns->still, "dev", "/dev");
     for (size_t i = 0; i < NAMESPACE_DEVICES; i++)
-        attach_device(ns, clones[i], base_devices[i].name);
+        if (attach_device(ns, clones[i], base_devices[i].name) !=
+            makedev(base_devices[i].major, base_devices[i].minor))
+            chain_fatal(ns->chain, base_devices[i].name, "is not the device that it should be");
     for (size_t i = 0; i < ns->count; i++) {
         struct namespace_item *item = ns->items[i];
 

@@ -10,8 +10,50 @@
  */
 #include "namespace.h"
 
-#include <stdio.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+
+#define STORE_FIRST  32768 /* enough for what is usual; pages of it that nobody touches cost nothing */
+#define STORE_NEXT   (1024 * 1024) /* bytes that are asked for at a time when it is not enough */
+#define STORE_ALIGNS 16
+
+/* Where items and names are kept, until the end: an allocator would make four more mappings, which the fork
+ * of pid 1 copies and its end takes down. */
+static struct {
+    char *next;
+    size_t left;
+} store;
+
+/*
+ * namespace_take() - memory for as long as the link lives.
+ * @size: bytes
+ *
+ * Return: that many zero bytes. Ends the link where there are none.
+ */
+void *namespace_take(const struct namespace *ns, size_t size)
+{
+    static _Alignas(STORE_ALIGNS) char first[STORE_FIRST];
+    char *taken;
+
+    size = (size + STORE_ALIGNS - 1) / STORE_ALIGNS * STORE_ALIGNS;
+    if (!store.next) {
+        store.next = first;
+        store.left = sizeof(first);
+    }
+    if (size > store.left) {
+        size_t more = size > STORE_NEXT ? size : STORE_NEXT;
+        void *block = mmap(NULL, more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        if (block == MAP_FAILED)
+            chain_fatal_errno(ns->chain, "options", errno);
+        store.next = block;
+        store.left = more;
+    }
+    taken = store.next;
+    store.next += size;
+    store.left -= size;
+    return taken;
+}
 
 /* Kinds whose tree decides how what lies in it is treated. */
 static bool is_structure(const struct namespace_item *item)
@@ -39,11 +81,53 @@ static const char *read_name(const struct namespace *ns, const char *word, const
         chain_fatal_errno(ns->chain, word, errno);
     if ((size_t)size >= sizeof(name) || size == 0 || name[0] != '/')
         chain_fatal(ns->chain, word, "has no absolute name");
-    name[size] = '\0';
-    kept = strdup(name);
-    if (!kept)
-        chain_fatal_errno(ns->chain, word, ENOMEM);
+    kept = namespace_take(ns, (size_t)size + 1);
+    memcpy(kept, name, (size_t)size);
     return kept;
+}
+
+/* The name of what FD is open on, where WORD is another one. */
+static const char *name_of(const struct namespace *ns, const char *word, int fd)
+{
+    char link[32] = "/proc/self/fd/", digits[12], *end = link + strlen(link);
+    size_t count = 0;
+
+    do
+        digits[count++] = (char)('0' + fd % 10);
+    while ((fd /= 10) > 0);
+    while (count > 0)
+        *end++ = digits[--count];
+    return read_name(ns, word, link);
+}
+
+/* Can the word be the name that the kernel would say? It has no `.`, no `..` and no empty part. */
+static bool is_plain(const char *word)
+{
+    for (const char *part = word; *part == '/';) {
+        size_t length = strcspn(part + 1, "/");
+
+        if (length == 0 || (part[1] == '.' && (length == 1 || (length == 2 && part[2] == '.'))))
+            return part == word && !part[1];
+        part += 1 + length;
+    }
+    return true;
+}
+
+/* Opens a word, and fills NAME where the word is the name: no link on the way. Return: a descriptor of the
+ * caller's, or -errno. */
+static int open_word(const char *word, const char **name)
+{
+    const struct open_how how = {.flags = O_PATH | O_CLOEXEC,
+                                 .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+    long fd = -ELOOP;
+
+    if (is_plain(word))
+        fd = kernel_call(SYS_openat2, AT_FDCWD, KERNEL_PTR(word), KERNEL_PTR(&how), sizeof(how), 0, 0);
+    if (fd >= 0)
+        *name = word;
+    else if (fd == -ELOOP)
+        fd = kernel_call(SYS_openat, AT_FDCWD, KERNEL_PTR(word), O_PATH | O_CLOEXEC, 0, 0, 0);
+    return (int)fd;
 }
 
 /* Return: N where WORD is /proc/self/fd/N, else -1. */
@@ -75,32 +159,30 @@ static int given_number(const char *word)
  */
 struct namespace_item *namespace_add(struct namespace *ns, enum namespace_kind kind, const char *word)
 {
-    struct namespace_item *item = calloc(1, sizeof(*item));
+    struct namespace_item *item = namespace_take(ns, sizeof(*item));
     int given = given_number(word), fd = given, error;
-    char link[32];
+    const char *name = NULL;
     struct stat seen;
 
-    if (!item)
-        chain_fatal_errno(ns->chain, word, ENOMEM);
     if (word[0] != '/')
         chain_fatal(ns->chain, word, "usage: not an absolute name");
     if (given < 0)
-        fd = open(word, O_PATH | O_CLOEXEC);
-    error = fd < 0 ? errno : identify(fd, &seen);
+        fd = open_word(word, &name);
+    error = fd < 0 ? -fd : identify(fd, &seen);
     if (fd < 0 && kind == KIND_HIDE && (error == ENOENT || error == ENOTDIR || error == EACCES) &&
-        stat(word, &seen) != 0 && errno == error) { /* two calls say so */
-        free(item);
+        stat(word, &seen) != 0 && errno == error) /* two calls say so */
         return NULL;
-    }
     if (error)
         chain_fatal_errno(ns->chain, word, error);
-    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    if (!name)
+        name = given < 0 ? name_of(ns, word, fd) : read_name(ns, word, word);
     *item = (struct namespace_item){.word = word,
-                                    .name = read_name(ns, word, link),
+                                    .name = name,
                                     .device = seen.st_dev,
                                     .inode = seen.st_ino,
                                     .mode = seen.st_mode,
                                     .clone = -1,
+                                    .at = -1,
                                     .shadow = -1,
                                     .part = -1,
                                     .kind = (uint8_t)kind};
@@ -115,15 +197,14 @@ struct namespace_item *namespace_add(struct namespace *ns, enum namespace_kind k
 
 static void add_known_place(struct namespace *ns, const char *word, const char *name)
 {
-    struct namespace_item *item = calloc(1, sizeof(*item));
+    struct namespace_item *item = namespace_take(ns, sizeof(*item));
 
-    if (!item)
-        chain_fatal_errno(ns->chain, name, ENOMEM);
     *item = (struct namespace_item){.word = word,
                                     .name = name,
                                     .length = strlen(name),
                                     .mode = S_IFDIR,
                                     .clone = -1,
+                                    .at = -1,
                                     .shadow = -1,
                                     .part = -1,
                                     .kind = KIND_PLACE};

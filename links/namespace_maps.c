@@ -33,12 +33,13 @@ struct helper {
 
 static int write_file(const char *name, const char *text)
 {
-    int fd = open(name, O_WRONLY | O_CLOEXEC), error = 0;
+    int fd = (int)kernel_call(SYS_openat, AT_FDCWD, KERNEL_PTR(name), O_WRONLY | O_CLOEXEC, 0, 0, 0),
+        error = 0;
     size_t size = strlen(text);
     ssize_t wrote;
 
     if (fd < 0)
-        return errno;
+        return -fd;
     wrote = write(fd, text, size);
     if (wrote < 0)
         error = errno;

@@ -18,7 +18,6 @@
 
 #include <dirent.h>
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -28,9 +27,6 @@
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <time.h>
-
-#define COMMAND_STACK (256 * 1024)
-#define GUARD_PAGE    65536 /* a multiple of every page size there is */
 
 static const int forwarded[] = {SIGTERM, SIGINT,  SIGHUP,   SIGQUIT, SIGUSR1,
                                 SIGUSR2, SIGCONT, SIGWINCH, SIGALRM};
@@ -105,12 +101,11 @@ static void wait_for_init(const struct namespace *ns)
         chain_fatal(ns->chain, "--liveness", "the kernel reported success but did not close the descriptor");
 }
 
-static int run_command(void *unused)
+_Noreturn static void run_command(void)
 {
     struct namespace *ns = shared.ns;
     struct chain *chain = ns->chain;
 
-    (void)unused;
     if (kernel_call(SYS_getpid, 0, 0, 0, 0, 0, 0) != 2)
         chain_fatal(chain, "command", "the kernel reported success but it is not pid 2");
     if (ns->liveness >= 0) {
@@ -130,21 +125,27 @@ static int run_command(void *unused)
     chain_set_dumpable(chain, false);
     wait_for_init(ns);
     sigprocmask(SIG_SETMASK, &ns->signals, NULL);
-    return chain_hand_over(chain, ns->command);
+    _exit(chain_hand_over(chain, ns->command));
+}
+
+/* As vfork() does, which some libcs make a fork: pid 2 lives on our stack, below this frame, while we wait.
+ * Nothing of the frame may be needed but the answer, and pid 2 never returns into it. */
+__attribute__((noinline)) static long clone_command(void)
+{
+    long pid = kernel_call(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0, 0);
+
+    if (pid == 0)
+        run_command();
+    return pid;
 }
 
 static pid_t start_command(const struct namespace *ns)
 {
-    char *stack =
-        mmap(NULL, COMMAND_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-    pid_t pid;
+    long pid = clone_command();
 
-    if (stack == MAP_FAILED || mprotect(stack, GUARD_PAGE, PROT_NONE) != 0)
-        chain_fatal_errno(ns->chain, "command", errno);
-    pid = clone(run_command, stack + COMMAND_STACK, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
     if (pid < 0)
-        chain_fatal_errno(ns->chain, "command", errno);
-    return pid;
+        chain_fatal_errno(ns->chain, "command", (int)-pid);
+    return (pid_t)pid;
 }
 
 /* --- outside -------------------------------------------------------------------------------------------- */

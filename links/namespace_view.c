@@ -46,15 +46,13 @@ void namespace_make_directory(const struct namespace *ns, bool still, const char
  * half) shows it. */
 void namespace_attach_part(const struct namespace *ns, int half, const char *name, const char *place)
 {
-    int mount = mount_clone(half, name, 0),
-        at = mount < 0 ? -1 : namespace_open_directory(ns, AT_FDCWD, place), error;
+    int mount = mount_clone(half, name, 0), error;
 
     if (mount < 0)
         namespace_cannot(ns, CANNOT_MOUNT, place, -mount);
-    error = mount_attach(mount, at);
+    error = mount_attach_at(mount, AT_FDCWD, place);
     if (error)
         namespace_cannot(ns, CANNOT_MOUNT, place, -error);
-    close(at);
     close(mount);
 }
 
@@ -112,7 +110,9 @@ static void attach_item(const struct namespace *ns, struct namespace_item *item)
     uint64_t attached = 0, seen = 1;
     int at, error;
 
-    if (item->above && item->above->part >= 0) {
+    if (item->at >= 0) {
+        at = item->at;
+    } else if (item->above && item->above->part >= 0) {
         namespace_make_point(ns, item);
         at = (int)kernel_call(SYS_openat2, AT_FDCWD, KERNEL_PTR(item->name), KERNEL_PTR(&how), sizeof(how), 0,
                               0); /* private: nobody else is in there, and the point is another object */
@@ -126,10 +126,11 @@ static void attach_item(const struct namespace *ns, struct namespace_item *item)
         namespace_cannot(ns, CANNOT_MOUNT, item->name, -error);
     if (mount_number(item->clone, "", &attached) != 0 || mount_number(AT_FDCWD, item->name, &seen) != 0 ||
         attached != seen)
-        chain_fatal(ns->chain, item->name, "the kernel reported success but it is not what is seen");
+        chain_fatal(ns->chain, item->name,
+                    "was replaced while the view was built, or the kernel reported success without effect");
     close(at);
     close(item->clone);
-    item->clone = -1;
+    item->clone = item->at = -1;
     item->shown = true;
 }
 
@@ -148,6 +149,17 @@ static bool needs_clone(const struct namespace_item *item)
     return item->kind == KIND_UPPER || item->kind == KIND_DEVICE;
 }
 
+/* Is what is opened now also what the item will be attached to? The root is changed in place, so it is where
+ * nothing of the view will cover the name. */
+static bool stays(const struct namespace_item *item)
+{
+    const struct namespace_item *above = item->above;
+
+    while (above && above->kind == KIND_RO && !needs_clone(above))
+        above = above->above;
+    return item->kind == KIND_RW && !above;
+}
+
 static void clone_items(const struct namespace *ns, const bool kinds[KIND_COUNT])
 {
     for (size_t i = 0; i < ns->count; i++) {
@@ -164,7 +176,10 @@ static void clone_items(const struct namespace *ns, const bool kinds[KIND_COUNT]
         item->clone = mount_clone(fd, "", S_ISDIR(item->mode) ? MOUNT_TREE_RECURSIVE : 0);
         if (item->clone < 0)
             namespace_cannot(ns, CANNOT_MOUNT, item->name, -item->clone);
-        close(fd);
+        if (stays(item))
+            item->at = fd;
+        else
+            close(fd);
     }
 }
 
