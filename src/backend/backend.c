@@ -69,6 +69,9 @@ static int refuse_unheld(const struct resolved *resolved, const struct plan *pla
                   "the backend %s cannot hold %s here (%s): %s", plan->backend, surface_table[s].name,
                   claim->reason ? claim->reason : "no mechanism", surface_table[s].what);
         error_surface(error, surface_table[s].name);
+        if (claim->reason && strcmp(claim->reason, "replaced-reappears") == 0)
+            return error_hint(error, "what is named (--hide PATH, --hide @credentials) is held by its name "
+                                     "where mounts can");
         if (resolved->required[s]) /* by its own name: it cannot be opened as well */
             return error_hint(error, "leave %s out of --require and of `require`", surface_table[s].name);
         return error_hint(error, "leave the option out that asks for it, or say --open %s",

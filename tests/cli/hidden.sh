@@ -88,6 +88,11 @@ result $? 'so are those of a set'
 inside 'cat ~/.config/gh/hosts.yml' --hide @credentials
 is status "$status" 1 && is claim "$(claim)" 'enforced None'
 result $? 'unless somebody named the set'
+refused 'required, and only masked' 125 replaced-reappears '--hide @credentials' $backend -w . --require fs.hidden \
+    -- touch "$dir/ran"
+inside : --hide @credentials --require fs.hidden
+is status "$status" 0
+result $? 'required, and named'
 call "$confine" exec -q $backend --hide '!@credentials' --hide "$HOME/key" -- cat "$HOME/key"
 is status "$status" 1 && grep -q 'No such file' "$dir/err"
 result $? 'an exec hides by name as well'
