@@ -203,12 +203,14 @@ int namespace_run(struct chain *chain)
     bool raised;
 
     ns.chain = chain;
-    ns.liveness = ns.channel = ns.tty = ns.pool = ns.draft = ns.still = -1;
+    ns.liveness = ns.channel = ns.descriptors = ns.tty = ns.pool = ns.draft = ns.still = -1;
     chain_set_dumpable(chain, false);
     parse_options(&ns);
     note_directory(&ns);
     namespace_take_terminal(&ns);
     namespace_add_places(&ns);
+    if (ns.descriptors >= 0)
+        close(ns.descriptors);
     namespace_sort(&ns);
     raised = raise_descriptors(&ns, &before);
     namespace_unshare(&ns);

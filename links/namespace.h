@@ -2,7 +2,7 @@
  * namespace.h - what the files of namespace-run share.
  *
  * One file per subject: namespace_items.c (what was asked for, and its names),
- * namespace_maps.c (the namespaces, id maps, loopback), namespace_view.c (what
+ * namespace_store.c (memory), namespace_maps.c (the namespaces, id maps, loopback), namespace_view.c (what
  * there is to see), namespace_dev.c (/dev), namespace_hide.c (masks, overlays, copies),
  * namespace_protect.c (held places and their ancestors), namespace_init.c
  * (pid 1), namespace_outer.c (the command, and the process that waits for it), namespace_terminal.c (whose
@@ -75,6 +75,7 @@ struct namespace
     uint64_t tmp_size; /* bytes, 0: the kernel's default */
     int liveness;      /* -1: none */
     int channel;       /* -1: none */
+    int descriptors;   /* /proc/self/fd, while names are read; -1: not needed so far */
     int tty;           /* --terminal: the controlling terminal, -1: none */
     bool foreground;   /* the caller's process group had its foreground, and the command's has it now */
 
@@ -96,13 +97,15 @@ _Noreturn void namespace_cannot(const struct namespace *ns, enum channel_cannot 
                                 int errnum);
 
 /* --- namespace_items.c --- */
-void *namespace_take(const struct namespace *ns, size_t size);
 struct namespace_item *namespace_add(struct namespace *ns, enum namespace_kind kind, const char *word);
 void namespace_add_places(struct namespace *ns);
 void namespace_sort(struct namespace *ns);
 int namespace_open(const struct namespace *ns, const struct namespace_item *item, int flags);
 bool namespace_is_below(const struct namespace_item *item, const struct namespace_item *tree);
 bool namespace_is_merged(const struct namespace_item *item);
+
+/* --- namespace_store.c --- */
+void *namespace_take(const struct namespace *ns, size_t size);
 
 /* --- namespace_maps.c --- */
 void namespace_unshare(struct namespace *ns);

@@ -10,50 +10,7 @@
  */
 #include "namespace.h"
 
-#include <sys/mman.h>
 #include <sys/stat.h>
-
-#define STORE_FIRST  32768 /* enough for what is usual; pages of it that nobody touches cost nothing */
-#define STORE_NEXT   (1024 * 1024) /* bytes that are asked for at a time when it is not enough */
-#define STORE_ALIGNS 16
-
-/* Where items and names are kept, until the end: an allocator would make four more mappings, which the fork
- * of pid 1 copies and its end takes down. */
-static struct {
-    char *next;
-    size_t left;
-} store;
-
-/*
- * namespace_take() - memory for as long as the link lives.
- * @size: bytes
- *
- * Return: that many zero bytes. Ends the link where there are none.
- */
-void *namespace_take(const struct namespace *ns, size_t size)
-{
-    static _Alignas(STORE_ALIGNS) char first[STORE_FIRST];
-    char *taken;
-
-    size = (size + STORE_ALIGNS - 1) / STORE_ALIGNS * STORE_ALIGNS;
-    if (!store.next) {
-        store.next = first;
-        store.left = sizeof(first);
-    }
-    if (size > store.left) {
-        size_t more = size > STORE_NEXT ? size : STORE_NEXT;
-        void *block = mmap(NULL, more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-        if (block == MAP_FAILED)
-            chain_fatal_errno(ns->chain, "options", errno);
-        store.next = block;
-        store.left = more;
-    }
-    taken = store.next;
-    store.next += size;
-    store.left -= size;
-    return taken;
-}
 
 /* Kinds whose tree decides how what lies in it is treated. */
 static bool is_structure(const struct namespace_item *item)
@@ -71,11 +28,20 @@ static int identify(int fd, struct stat *seen)
     return seen->st_blksize == (blksize_t)-1 ? EIO : 0;
 }
 
-static const char *read_name(const struct namespace *ns, const char *word, const char *link)
+/* The name of what FD is open on. The directory is looked up once: a whole link takes twice as long. */
+static const char *read_name(struct namespace *ns, const char *word, int fd)
 {
-    char name[PATH_MAX];
-    ssize_t size = readlink(link, name, sizeof(name));
+    char name[PATH_MAX], number[12], *digit = number + sizeof(number) - 1;
+    ssize_t size;
     char *kept;
+
+    if (ns->descriptors < 0)
+        ns->descriptors = namespace_open_directory(ns, AT_FDCWD, "/proc/self/fd");
+    *digit = '\0';
+    do
+        *--digit = (char)('0' + fd % 10);
+    while ((fd /= 10) > 0);
+    size = readlinkat(ns->descriptors, digit, name, sizeof(name));
 
     if (size < 0)
         chain_fatal_errno(ns->chain, word, errno);
@@ -84,20 +50,6 @@ static const char *read_name(const struct namespace *ns, const char *word, const
     kept = namespace_take(ns, (size_t)size + 1);
     memcpy(kept, name, (size_t)size);
     return kept;
-}
-
-/* The name of what FD is open on, where WORD is another one. */
-static const char *name_of(const struct namespace *ns, const char *word, int fd)
-{
-    char link[32] = "/proc/self/fd/", digits[12], *end = link + strlen(link);
-    size_t count = 0;
-
-    do
-        digits[count++] = (char)('0' + fd % 10);
-    while ((fd /= 10) > 0);
-    while (count > 0)
-        *end++ = digits[--count];
-    return read_name(ns, word, link);
 }
 
 /* Can the word be the name that the kernel would say? It has no `.`, no `..` and no empty part. */
@@ -175,7 +127,7 @@ struct namespace_item *namespace_add(struct namespace *ns, enum namespace_kind k
     if (error)
         chain_fatal_errno(ns->chain, word, error);
     if (!name)
-        name = given < 0 ? name_of(ns, word, fd) : read_name(ns, word, word);
+        name = read_name(ns, word, fd);
     *item = (struct namespace_item){.word = word,
                                     .name = name,
                                     .device = seen.st_dev,
