@@ -1,12 +1,15 @@
 /*
- * identity.c - act as another user for a moment.
+ * identity.c - act as another user for a moment; who root is in a user namespace.
  */
 #include "kernel/identity.h"
 
 #include "links/kernel_abi.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -57,4 +60,47 @@ int identity_leave_raw(void)
     if (r == 0)
         r = kernel_call(SYS_setresgid, 0, 0, 0, 0, 0, 0);
     return (int)r;
+}
+
+#define MAP_TEXT      (64 * 1024) /* the kernel takes 340 lines */
+#define OVERFLOW_USER 65534
+
+static char *read_text(const char *path, char *text, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t length = 0;
+    ssize_t got = 0;
+
+    while (fd >= 0 && length < size - 1 && (got = read(fd, text + length, size - 1 - length)) > 0)
+        length += (size_t)got; /* the kernel gives a page at a time */
+    if (fd >= 0)
+        close(fd);
+    text[length] = '\0';
+    return got < 0 || length == 0 || length == size - 1 ? NULL : text;
+}
+
+/* Does a line of the map, `INSIDE OUTSIDE COUNT`, give @uid a meaning? */
+static bool is_mapped(const char *map, uid_t uid)
+{
+    unsigned long inside, outside, count;
+    int length;
+
+    for (; sscanf(map, "%lu %lu %lu%n", &inside, &outside, &count, &length) == 3; map += length)
+        if (uid >= inside && uid - inside < count)
+            return true;
+    return false;
+}
+
+bool identity_is_root(uid_t uid)
+{
+    static char map[MAP_TEXT];
+    char number[32];
+    unsigned long nobody;
+
+    if (uid == 0)
+        return true;
+    nobody = read_text("/proc/sys/kernel/overflowuid", number, sizeof(number)) ? strtoul(number, NULL, 10)
+                                                                               : OVERFLOW_USER;
+    return uid == nobody && read_text("/proc/self/uid_map", map, sizeof(map)) && !is_mapped(map, 0) &&
+           !is_mapped(map, uid);
 }

@@ -1,9 +1,10 @@
 /*
- * identity.h - act as another user for a moment, and come back.
+ * identity.h - act as another user for a moment, and come back; and who root is.
  */
 #ifndef CONFINE_KERNEL_IDENTITY_H
 #define CONFINE_KERNEL_IDENTITY_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #define IDENTITY_GROUPS 256
@@ -29,5 +30,13 @@ int identity_leave(struct identity *identity);
  * Supplementary groups stay emptied. Return: 0 or -errno. */
 int identity_enter_raw(uid_t uid, gid_t gid);
 int identity_leave_raw(void);
+
+/*
+ * identity_is_root() - is the owner @uid of a file root, as far as can be told in here?
+ *
+ * In a user namespace without a number for root, root's files belong to the number that stands for all who
+ * have none. Return: true for 0, and for that number in such a namespace, unless it is somebody's as well.
+ */
+bool identity_is_root(uid_t uid);
 
 #endif

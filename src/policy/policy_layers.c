@@ -9,6 +9,7 @@
  * `extends` names files beside the layer's own one: the system's in /etc/confine, all others in the user's
  * directory. A base is weaker than the file that extends it.
  */
+#include "kernel/identity.h"
 #include "policy/accounts.h"
 #include "policy/policy_files.h"
 #include "policy/policy_keys.h"
@@ -87,7 +88,7 @@ static int check_file(int fd, const char *name, uid_t owner, struct error *error
                   type_of(status.st_mode));
         return error_hint(error, "a policy is a regular file");
     }
-    if (status.st_uid != 0 && status.st_uid != getuid() && status.st_uid != owner) {
+    if (!identity_is_root(status.st_uid) && status.st_uid != getuid() && status.st_uid != owner) {
         error_set(error, ERROR_POLICY_INVALID, 0, "policy-unsafe", "policy file %s belongs to uid %u",
                   QUOTE(name), (unsigned)status.st_uid);
         return error_hint(error, "it must belong to root or to uid %u", (unsigned)getuid());

@@ -7,6 +7,7 @@
  */
 #include "run/launcher.h"
 
+#include "kernel/identity.h"
 #include "kernel/program.h"
 
 #include <errno.h>
@@ -30,7 +31,7 @@ static bool others_can_write(const struct stat *object, uid_t caller)
 {
     bool private_group = object->st_gid == 0 || (object->st_uid == caller && object->st_gid == getgid());
 
-    if (object->st_uid != 0 && object->st_uid != caller)
+    if (object->st_uid != caller && !identity_is_root(object->st_uid))
         return true;
     if (S_ISDIR(object->st_mode) && (object->st_mode & S_ISVTX))
         return false; /* others add names there, but cannot replace ours */

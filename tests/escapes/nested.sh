@@ -52,6 +52,13 @@ else
     skip 'bubblewrap runs inside' 'bwrap is not installed'
 fi
 
+# Inside a user namespace without a number for root, as another sandbox makes one: root's files are nobody's there.
+apart=(unshare --user --map-user=1234 --map-group=1234)
+[ "$(id -u)" -ne 0 ] || apart=(setpriv --reuid 65534 --regid 65534 --clear-groups "${apart[@]}")
+call "${apart[@]}" "$confine" run -q -b landlock -w . -- sh -c 'id -u; touch "$1/crossed"' sh "$place"
+[ "$(head -n 1 "$dir/out")" = 1234 ] && [ ! -e "$place/crossed" ]
+result $? 'confine runs where root has no number'
+
 # Each with all capabilities of the inner namespace; the text says what it tried, the files say what it did.
 # NAME TEXT
 while read -r name text; do
