@@ -107,16 +107,15 @@ static void add_grants(struct builder *b)
 
     for (size_t i = 0; i < resolved->path_count; i++) {
         const struct resolved_path *path = &resolved->paths[i];
-        bool hidden_place = view_is_private(path->path) && !view_shows(b, path->path);
+        bool covered = view_is_private(path->path) && !view_shows(b, path->path);
+        bool readable = path->grant == GRANT_READ && strncmp(path->path, "/proc", 5) != 0;
 
-        if (path->grant == GRANT_READ && hidden_place && strncmp(path->path, "/proc", 5) != 0)
+        if (covered && (readable || path->grant == GRANT_SOCKET))
             add_pair(b, "--ro-bind", path->path);
         else if (path->grant == GRANT_WRITE && !is_inner(b, path))
             add_pair(b, "--bind", path->path);
         else if (path->grant == GRANT_DEVICE && !view_is_base_device(path->path))
             add_pair(b, "--dev-bind", path->path);
-        else if (path->grant == GRANT_SOCKET && hidden_place)
-            add_pair(b, "--ro-bind", path->path);
     }
     for (size_t i = 0; i < resolved->view.kept.count; i++)
         if (!view_shows(b, resolved->view.kept.items[i]))

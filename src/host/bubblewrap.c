@@ -37,21 +37,20 @@ static int look_at(const char *path, struct stat *object)
 {
     char part[64];
 
-    for (const char *slash = path; slash; slash = strchr(slash + 1, '/')) {
-        const char *next = strchr(slash + 1, '/');
-        size_t length = slash == path ? 1 : (size_t)(slash - path);
+    for (size_t at = 0;; at++) {
+        size_t size = at == 0 ? 1 : at;
 
-        for (int last = 0; last <= !next; last++) {
-            size_t size = last ? strlen(path) : length;
-
-            memcpy(part, path, size);
-            part[size] = '\0';
-            if (lstat(part, object) != 0)
-                return -errno;
-            if (object->st_uid != 0 || S_ISLNK(object->st_mode) || (object->st_mode & S_IWOTH) ||
-                ((object->st_mode & S_IWGRP) && object->st_gid != 0))
-                return -EPERM;
-        }
+        if (path[at] != '/' && path[at] != '\0')
+            continue;
+        memcpy(part, path, size);
+        part[size] = '\0';
+        if (lstat(part, object) != 0)
+            return -errno;
+        if (object->st_uid != 0 || S_ISLNK(object->st_mode) || (object->st_mode & S_IWOTH) ||
+            ((object->st_mode & S_IWGRP) && object->st_gid != 0))
+            return -EPERM;
+        if (path[at] == '\0')
+            break;
     }
     return S_ISREG(object->st_mode) && (object->st_mode & S_IXOTH) ? 0 : -EACCES;
 }

@@ -101,14 +101,15 @@ ssize_t child_finish(struct asked *asked, void *room, size_t size)
     ssize_t got = read_answer(asked->fd, room, size, asked->until);
 
     fd_close(asked->fd);
-    end_child(asked->pid);
+    if (asked->pid > 0)
+        end_child(asked->pid);
     *asked = (struct asked){.fd = -1};
     return got;
 }
 
 ssize_t child_ask(void (*work)(int answer, void *data), void *data, void *room, size_t size, int ms)
 {
-    struct asked asked;
+    struct asked asked = {.fd = -1};
     int r = child_begin(&asked, work, data, ms);
 
     return r < 0 ? r : child_finish(&asked, room, size);

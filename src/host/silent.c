@@ -37,7 +37,7 @@ static void take_point(const char *line, char *point, size_t size)
         blanks += *line == ' ';
     while (*line && *line != ' ' && length + 1 < size) {
         if (line[0] == '\\' && line[1] && line[2] && line[3]) {
-            point[length++] = (char)((line[1] - '0') << 6 | (line[2] - '0') << 3 | (line[3] - '0'));
+            point[length++] = (char)((line[1] & 3) << 6 | (line[2] & 7) << 3 | (line[3] & 7));
             line += 4;
         } else {
             point[length++] = *line++;
