@@ -131,13 +131,44 @@ static int note_unprotected(struct confinement *confinement, struct error *error
     return 0;
 }
 
+/* What may stay unhidden is noted when it does. What a set hides may be held in part, but nobody should have
+ * to read the report to learn that a key can be read. Where it is named, the backend refused. */
+static int note_unhidden(struct confinement *confinement, struct error *error)
+{
+    struct resolved *resolved = &confinement->resolved;
+    const struct unheld *first = NULL;
+    char rest[40] = "";
+    size_t more = 0;
+    int r = 0;
+
+    for (size_t i = 0; i < confinement->plan.unheld_count && r == 0; i++) {
+        const struct unheld *unheld = &confinement->plan.unheld[i];
+        const struct hidden *hidden = &resolved->hidden[unheld->hidden];
+
+        if (hidden->optional)
+            r = resolved_skip(resolved, "--hide", hidden->path, unheld->why);
+        if (!hidden->readable || hidden->named)
+            continue;
+        more += first != NULL;
+        first = first ? first : unheld;
+    }
+    if (more > 0)
+        snprintf(rest, sizeof(rest), ", and %zu more", more);
+    if (r == 0 && first)
+        r = strings_addf(&resolved->warnings, "not-hidden: %s stays readable (%s)%s",
+                         QUOTE(resolved->hidden[first->hidden].path), first->why, rest);
+    return r < 0 ? error_no_memory(error) : 0;
+}
+
 static int choose(struct confinement *confinement, bool supervised, struct error *error)
 {
     int result = backend_choose(&confinement->resolved, &confinement->host, supervised, &confinement->plan,
                                 &confinement->backend, confinement->tried, &confinement->tried_count, error);
 
     confinement->has_plan = result == 0;
-    return result == 0 ? note_unprotected(confinement, error) : result;
+    if (result == 0)
+        result = note_unprotected(confinement, error);
+    return result == 0 ? note_unhidden(confinement, error) : result;
 }
 
 int confinement_plan(struct confinement *confinement, bool supervised, struct error *error)

@@ -70,6 +70,9 @@ void build_attest(struct builder *b);
 /* build_hold() - a claim and the check that shows it, in one: nothing is raised without one. */
 void build_hold(struct builder *b, enum surface_state state, const char *reason, struct check check);
 
+/* build_unheld() - the hidden path @hidden stays readable: the claim says why, and people are told. */
+void build_unheld(struct builder *b, size_t hidden, const char *why);
+
 /* build_claims_common() - privileges, what is inherited, limits, later. */
 void build_claims_common(struct builder *b);
 

@@ -27,6 +27,14 @@ void build_hold(struct builder *b, enum surface_state state, const char *reason,
     add_check(b, check);
 }
 
+void build_unheld(struct builder *b, size_t hidden, const char *why)
+{
+    plan_lower(b->plan, SURFACE_FS_HIDDEN, why);
+    plan_reason(b->plan, SURFACE_FS_HIDDEN, why);
+    if (!b->failed)
+        b->failed = plan_unheld(b->plan, hidden, why);
+}
+
 static void claim_privileges(struct builder *b)
 {
     build_hold(

@@ -80,8 +80,8 @@ static void claim_hidden(struct builder *b)
     if (holds_any(resolved) && !is_open(b, SURFACE_FS_HIDDEN) && tried == 0)
         plan_raise(b->plan, SURFACE_FS_HIDDEN, STATE_PARTIAL, MECHANISM_LANDLOCK_HIDE, "names-visible");
     for (size_t i = 0; i < resolved->hidden_count; i++)
-        if (resolved->hidden[i].held)
-            plan_reason(b->plan, SURFACE_FS_HIDDEN, resolved->hidden[i].held);
+        if (resolved->hidden[i].held && !is_open(b, SURFACE_FS_HIDDEN))
+            build_unheld(b, i, resolved->hidden[i].held);
 }
 
 static void claim_network(struct builder *b)

@@ -119,10 +119,8 @@ static void claim_hidden(struct builder *b)
     if (masked > 0)
         plan_lower(b->plan, SURFACE_FS_HIDDEN, "replaced-reappears");
     for (size_t i = 0; i < resolved->hidden_count; i++)
-        if (view_holds(b, &resolved->hidden[i]) == VIEW_HOLD_NONE) {
-            plan_lower(b->plan, SURFACE_FS_HIDDEN, view_unheld(b, &resolved->hidden[i]));
-            plan_reason(b->plan, SURFACE_FS_HIDDEN, view_unheld(b, &resolved->hidden[i]));
-        }
+        if (view_holds(b, &resolved->hidden[i]) == VIEW_HOLD_NONE)
+            build_unheld(b, i, view_unheld(b, &resolved->hidden[i]));
 }
 
 static void claim_protected(struct builder *b)

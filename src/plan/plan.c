@@ -94,6 +94,14 @@ int plan_check(struct plan *plan, struct check check)
     return 0;
 }
 
+int plan_unheld(struct plan *plan, size_t hidden, const char *why)
+{
+    if (!array_more(&plan->unheld, plan->unheld_count, sizeof(*plan->unheld)))
+        return -ENOMEM;
+    plan->unheld[plan->unheld_count++] = (struct unheld){.hidden = hidden, .why = why};
+    return 0;
+}
+
 static bool limit_asked(const struct policy *policy, enum surface surface)
 {
     switch (surface) {
@@ -181,5 +189,6 @@ void plan_free(struct plan *plan)
     free(plan->words);
     free(plan->checks);
     strings_free(&plan->warnings);
+    free(plan->unheld);
     *plan = (struct plan){0};
 }

@@ -97,6 +97,12 @@ struct check {
     bool self_contained; /* can be decided without a supervisor: used by exec */
 };
 
+/* A hidden path that this backend leaves readable. */
+struct unheld {
+    size_t hidden;   /* index */
+    const char *why; /* static */
+};
+
 struct plan {
     const char *backend;
     struct word *words;
@@ -112,6 +118,8 @@ struct plan {
     bool overlays;    /* the chain mounts the overlay of each cache that has one */
     const char *own_tmp; /* static: the temp directory that the view has of its own; NULL: none */
     struct strings warnings;
+    struct unheld *unheld;
+    size_t unheld_count;
 };
 
 /* plan_word(), plan_path(), plan_special(), plan_mask() - append to the chain. Return: 0 or -ENOMEM. */
@@ -129,6 +137,9 @@ void plan_lower(struct plan *plan, enum surface surface, const char *reason);
 /* plan_reason() - say why a surface stays open. */
 void plan_reason(struct plan *plan, enum surface surface, const char *reason);
 int plan_check(struct plan *plan, struct check check);
+
+/* plan_unheld() - note that the hidden path @hidden stays readable. Return: 0 or -ENOMEM. */
+int plan_unheld(struct plan *plan, size_t hidden, const char *why);
 
 /* plan_claims() - does the policy claim this surface (mode x option table of the contract)? */
 bool plan_claims(const struct resolved *resolved, enum surface surface);

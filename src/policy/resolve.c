@@ -77,33 +77,6 @@ static int resolve_confined(struct resolving *resolving)
     return r;
 }
 
-/* What a set hides may be held in part, but nobody should have to read the report to learn that a key can be
- * read. Where it is named, the backend refuses. */
-static int warn_unhidden(struct resolving *resolving)
-{
-    struct resolved *resolved = resolving->resolved;
-    const struct hidden *first = NULL;
-    char rest[40] = "";
-    size_t more = 0;
-
-    for (size_t i = 0; i < resolved->hidden_count && !resolved->open[SURFACE_FS_HIDDEN]; i++) {
-        const struct hidden *hidden = &resolved->hidden[i];
-
-        if (!hidden->held || !hidden->readable || hidden->named)
-            continue;
-        if (first)
-            more++;
-        else
-            first = hidden;
-    }
-    if (more > 0)
-        snprintf(rest, sizeof(rest), ", and %zu more", more);
-    if (first && strings_addf(&resolved->warnings, "not-hidden: %s stays readable (%s)%s", QUOTE(first->path),
-                              first->held, rest) < 0)
-        return error_no_memory(resolving->error);
-    return 0;
-}
-
 static int resolve_steps(struct resolving *resolving)
 {
     int r = resolve_pass_fds(resolving); /* first: a number that is free now is one of ours later */
@@ -121,8 +94,6 @@ static int resolve_steps(struct resolving *resolving)
                                                                  : resolve_confined(resolving);
     if (r == 0)
         r = resolve_surfaces(resolving);
-    if (r == 0)
-        r = warn_unhidden(resolving);
     return r;
 }
 

@@ -223,16 +223,12 @@ static int find_hold(struct hiding *hiding, struct hidden *hidden)
     return r < 0 ? r : hiding_each_above(hiding, hidden->path, add_level, NULL);
 }
 
-/* What may stay unhidden is noted when it does. */
 static int hold(struct hiding *hiding, struct hidden *hidden)
 {
     int r = find_hold(hiding, hidden);
 
     if (hidden->held && hidden->alias)
         hidden->held = "other-mount";
-    if (r == 0 && hidden->held && hidden->optional &&
-        resolved_skip(hiding->resolving->resolved, "--hide", hidden->path, hidden->held) < 0)
-        r = error_no_memory(hiding->resolving->error);
     return r;
 }
 

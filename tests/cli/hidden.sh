@@ -102,6 +102,15 @@ echo first >.env
 inside 'cat .env; echo x >.env; rm -f .env; mv .env other; cat .env' --hide "$PWD/.env"
 is claim "$(claim)" 'partial replaced-reappears' && ! grep -q first "$dir/out" && is file "$(cat .env)" first
 result $? 'a name in the workspace is masked'
+for backend in --backend=namespace --backend=landlock; do
+    inside 'cat .env' --hide "$PWD/.env?"
+    call "$confine" run $backend -w . --hide '!@credentials' --hide "$PWD/.env?" -- cat .env
+    said=$(grep -c "not-hidden: $PWD/.env stays readable (inside-writable)" "$dir/err")
+    noted=$(grep -c -- "--hide $PWD/.env" "$dir/report")
+    is "status, said and noted" "$status $said $noted" "$([ $backend = --backend=landlock ] && echo 0 1 1 || echo 1 0 0)"
+    result $? "$backend: what stays readable is said, and nothing else"
+done
+backend=--backend=namespace
 
 # Several directories, one in another: as many covers as the kernel takes, and no name is seen.
 mkdir -p "$HOME/a/b/c"
