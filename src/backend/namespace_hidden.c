@@ -155,7 +155,8 @@ static unsigned count_layers(const struct builder *b, const struct hidden *hidde
         const struct hidden *other = &resolved->hidden[i];
         bool first = true;
 
-        if (!may_cover(b, other) || same_parent(other, hidden) || !in_parent(hidden->path, other))
+        /* The last one looks at all others: with a thousand names it must be asked about few. */
+        if (same_parent(other, hidden) || !in_parent(hidden->path, other) || !may_cover(b, other))
             continue;
         for (size_t k = 0; k < i; k++)
             first &= !same_parent(&resolved->hidden[k], other) || !may_cover(b, &resolved->hidden[k]);

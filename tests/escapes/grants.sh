@@ -25,6 +25,12 @@ call "${run[@]}" -b namespace -w .vscode -- touch tasks.json
 [ "$status" -eq 0 ]
 result $? 'a set gives way to a grant of just what it names'
 
+# A thousand names to hide: minutes, once, while each of them asked all others about all others.
+mkdir -p "$dir/many" && (cd "$dir/many" && touch $(seq 1000)) && hides=$(seq -f "--hide $dir/many/%.0f" 1000)
+call timeout 120 "${run[@]}" -b namespace -w . $hides -- sh -c 'ls "$1"' sh "$dir/many"
+[ "$status" -eq 0 ] && [ ! -s "$dir/out" ] || why "status $status, $(wc -l <"$dir/out") names"
+result $? 'a thousand hidden names are hidden'
+
 # Few open files: the canary among them must not be one of the chain's own.
 for limit in 40 44 48 56 60; do
     call sh -c "ulimit -n $limit && exec \"\$@\"" sh "${run[@]}" -b namespace -w . -- true
