@@ -1,5 +1,6 @@
 #!/bin/bash
 # What is asked for twice and differently, and what a poor caller leaves to hold it with.
+export CONFINE_BACKEND=namespace
 . "$(dirname "$0")/../cli/tap.sh"
 
 call "$confine" run -q -b namespace -w . -- true
