@@ -37,8 +37,13 @@ call timeout 60 "$confine" run -q $backend --wait-all -- "$dir/act" sibling 0
 result $? 'and nobody waits for one that has ended'
 
 # What a time limit ends is the command, which is no survivor, and what it has left.
-call "$confine" run -q $backend --timeout 2s --grace 1s --report "$dir/report" -- \
-    sh -c 'trap "" TERM; sleep 300 & sleep 300 & sleep 300'
+for limit in 2s 20s; do # the longer one where the command had not come that far
+    rm -f up
+    call "$confine" run -q $backend -w . --timeout $limit --grace 1s --report "$dir/report" -- \
+        sh -c 'trap "" TERM; sleep 300 & sleep 300 & sleep 300 & : >up; wait'
+    [ ! -e up ] || break
+done
+rm -f up
 [ "$status" -eq 124 ] && [ "$(field .outcome.survivors_killed "$dir/report")" -eq 3 ] ||
     why "status $status, $(field .outcome.survivors_killed "$dir/report") killed"
 result $? 'at the end of the time the count is that of what was left'
