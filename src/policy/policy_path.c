@@ -167,7 +167,7 @@ static void say_answer(const struct resolved *resolved, const struct answer *ans
     }
     say_allowed(resolved, answer, text);
     if (answer->hidden) {
-        text_addf(text, "; NOT hidden (%s) although asked for as ", answer->hidden->held);
+        text_addf(text, "; without mounts NOT hidden (%s) although asked for as ", answer->hidden->held);
         say_hidden(resolved, answer->hidden, text);
     }
     if (answer->protected != SIZE_MAX && answer->write) {
@@ -206,8 +206,8 @@ void explain_resolved(const struct resolved *resolved, struct text *text)
         const struct hidden *hidden = &resolved->hidden[i];
 
         say_line(resolved, "hidden", hidden->path, &hidden->source, text);
-        text_addf(text, "%s%s%s\n", hidden->held ? ", NOT held (" : "", hidden->held ? hidden->held : "",
-                  hidden->held ? ")" : "");
+        text_addf(text, "%s%s%s\n", hidden->held ? ", without mounts NOT held (" : "",
+                  hidden->held ? hidden->held : "", hidden->held ? ")" : "");
     }
     for (size_t i = 0; i < resolved->protected_paths.count; i++) {
         say_line(resolved, "protected", resolved->protected_paths.items[i], &resolved->protected_by[i], text);

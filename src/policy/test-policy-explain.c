@@ -209,8 +209,9 @@ static const struct path_row {
      false, false, false, true},
     {"/h/.netrc/x", "nothing of its contents: hidden as /h/.netrc", false, false, false, true},
     {"/h/.netrc2", "read: grant of /", true, false, false, false},
-    {"/h/app/secret", "; NOT hidden (inside-writable) although asked for as /h/app/secret, from --write",
-     true, true, false, false},
+    {"/h/app/secret",
+     "; without mounts NOT hidden (inside-writable) although asked for as /h/app/secret, from --write", true,
+     true, false, false},
     {"/h/app/.git/hooks/x",
      "; protected where the backend can (the report says whether it did) as /h/app/.git/hooks, @runs-later "
      "(./.git/hooks: git runs it), from built-in",
@@ -258,7 +259,7 @@ TEST(what_the_paths_became)
         "writable   /data  (from /h/policy.json:2:3 (\"the data\"))\n"
         "socket     /run/a.sock  (from --write)\n"
         "hidden     /h/.netrc  (@credentials (~/.netrc: passwords of ftp, curl and git), from built-in)\n"
-        "hidden     /h/app/secret  (from --write), NOT held (inside-writable)\n"
+        "hidden     /h/app/secret  (from --write), without mounts NOT held (inside-writable)\n"
         "protected  /h/app/.git/hooks  (@runs-later (./.git/hooks: git runs it), from built-in)\n"
         "shown      /h/.config  (from --write)\n"
         "open       /h/app/.vscode  (from --write)\n");
