@@ -146,6 +146,7 @@ for way in 'run 0' 'run 5' 'exec 0'; do
     for more in '' '--open priv.userns'; do
         [ -z "$more" ] || views || continue
         [ -z "$more" ] || [ "$(id -u)" -ne 0 ] || continue # root cannot nest
+        echo canary >"$dir/beside/file"
         words=("${way% *}" $backend $more)
         [ "${way#* }" = 0 ] || words+=(--pass-fd 5)
         "$confine" "${words[@]}" -- sh -c 'echo crossed >/proc/self/fd/"$0"' "${way#* }" <"$dir/beside/file" 5<"$dir/beside/file" >"$dir/out" 2>"$dir/err"
