@@ -79,7 +79,6 @@ struct namespace
     int tty;           /* --terminal: the controlling terminal, -1: none */
     bool foreground;   /* the caller's process group had its foreground, and the command's has it now */
 
-    char cwd[PATH_MAX];
     dev_t cwd_device;
     ino_t cwd_inode;
     mode_t umask;
@@ -90,6 +89,8 @@ struct namespace
     int still; /* the same through a mount that is read-only */
     dev_t pool_device;
     unsigned parts; /* numbered directories made in the pool so far */
+
+    char cwd[PATH_MAX]; /* last, so that all the rest is on one page */
 };
 
 /* --- namespace-run.c --- */

@@ -138,7 +138,7 @@ static void mount_overlay(const struct namespace *ns, struct namespace_item *ite
 void namespace_cover(struct namespace *ns, struct namespace_item *item)
 {
     char options[128], part_name[NAMESPACE_PART];
-    int at = open_seen(ns, item, O_PATH | O_DIRECTORY), part;
+    int at = open_seen(ns, item, O_PATH | O_DIRECTORY), part, cover;
 
     if (at < 0)
         return;
@@ -151,15 +151,16 @@ void namespace_cover(struct namespace *ns, struct namespace_item *item)
     }
     snprintf(options, sizeof(options), "lowerdir=/proc/self/fd/%d:/proc/self/fd/%d,userxattr", part, at);
     mount_overlay(ns, item, at, options, MS_RDONLY | MS_NOSUID | MS_NODEV);
+    cover = open(item->name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (cover < 0)
+        chain_fatal_errno(ns->chain, item->name, errno);
     for (size_t i = 0; i < item->name_count; i++) {
-        int cover = open(item->name, O_PATH | O_DIRECTORY | O_CLOEXEC);
         struct stat seen;
 
-        if (cover < 0 || fstatat(cover, item->names[2 * i + 1], &seen, AT_SYMLINK_NOFOLLOW) == 0 ||
-            errno != ENOENT)
+        if (fstatat(cover, item->names[2 * i + 1], &seen, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT)
             chain_fatal(ns->chain, item->names[2 * i + 1], "is still there below its cover");
-        close(cover);
     }
+    close(cover);
     close(part);
     close(at);
 }
