@@ -270,6 +270,8 @@ static int plan_bubblewrap(const struct resolved *resolved, const struct host *h
     plan->supervised = supervised;
     plan->pid_namespace = plan->foreign = true;
     plan->own_tmp = "/tmp";
+    if (view_know(&b) < 0)
+        return error_no_memory(error);
     r = refuse_host(&b, error);
     if (r == 0)
         r = refuse_roots(&b, error);
@@ -277,16 +279,18 @@ static int plan_bubblewrap(const struct resolved *resolved, const struct host *h
         r = refuse_unhidden(&b, error);
     if (r == 0)
         r = build_refuse_kernel(&b, error);
-    if (r < 0)
-        return r;
-    build_detach(&b);
-    chain_bubblewrap(&b);
-    build_view_links(&b);
-    build_namespace_claims(&b);
-    claim_roots(&b);
-    say_version(&b);
-    backend_lower_handed(resolved, host, plan);
-    return build_finish(&b, error);
+    if (r == 0) {
+        build_detach(&b);
+        chain_bubblewrap(&b);
+        build_view_links(&b);
+        build_namespace_claims(&b);
+        claim_roots(&b);
+        say_version(&b);
+        backend_lower_handed(resolved, host, plan);
+        r = build_finish(&b, error);
+    }
+    view_forget(&b);
+    return r;
 }
 
 static const char *const denial_signatures[] = {"Read-only file system", "Permission denied",

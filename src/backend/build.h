@@ -16,8 +16,12 @@
 #define ABI_UNIX     9
 #define ABI_UDP      10
 
+struct view_known;
+
 struct builder {
     const struct resolved *resolved;
+    struct view_known *known; /* namespace_hidden.c: one for each hidden path; NULL in other backends */
+    size_t granted;           /* the same: 1 + the last of the paths that is granted */
     const struct host *host;
     struct plan *plan;
     bool supervised;

@@ -190,17 +190,21 @@ static int plan_namespace(const struct resolved *resolved, const struct host *ho
     plan->overlays = supervised && resolved->cache_lock >= 0;
     if (host->namespaces.answer == HOST_NO)
         return host_lack_error(error, &host->namespaces.lack, "the namespaces of this run");
+    if (view_know(&b) < 0)
+        return error_no_memory(error);
     r = view_refuse(&b, error);
     if (r == 0)
         r = refuse_unhidden(&b, error);
     if (r == 0)
         r = refuse_nesting_of_root(&b, error);
-    if (r < 0)
-        return r;
-    build_namespace_chain(&b);
-    build_namespace_claims(&b);
-    backend_lower_handed(resolved, host, plan);
-    return build_finish(&b, error);
+    if (r == 0) {
+        build_namespace_chain(&b);
+        build_namespace_claims(&b);
+        backend_lower_handed(resolved, host, plan);
+        r = build_finish(&b, error);
+    }
+    view_forget(&b);
+    return r;
 }
 
 static const char *const denial_signatures[] = {"Read-only file system", "Permission denied",

@@ -45,6 +45,15 @@ enum view_hold {
     VIEW_HOLD_UNSEEN,   /* it lies where the view is private */
 };
 
+/*
+ * view_know() - find out once what is asked of the hidden paths again and again: each question alone would
+ * look at all of them. To be called before any of the questions below.
+ *
+ * Return: 0, or -ENOMEM. What it allocates is given back by view_forget().
+ */
+int view_know(struct builder *b);
+void view_forget(struct builder *b);
+
 enum view_hold view_holds(const struct builder *b, const struct hidden *hidden);
 
 /* view_sees() - is something there in the view where PATH is: as outside, bound into a private place, or of

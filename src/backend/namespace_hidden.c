@@ -13,10 +13,29 @@
  */
 #include "backend/namespace.h"
 
+#include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LAYERS_MOST 2 /* overlays that the kernel lays on each other */
+
+/* What is known of a hidden path. */
+struct view_known {
+    const struct hidden *above; /* the nearest of the others that it lies in; NULL: none */
+    size_t group;               /* index of the first one in the same directory */
+    bool inside;                /* it lies in another one, or is the same */
+    bool may_cover;             /* may_cover() */
+    bool covers;                /* of the first one of a group: may any of them be covered? */
+    bool left_out;              /* it has no name */
+    bool nameless;              /* it, or what it lies in, has none */
+    uint8_t hold;               /* enum view_hold */
+};
+
+static struct view_known *known_of(const struct builder *b, const struct hidden *hidden)
+{
+    return &b->known[hidden - b->resolved->hidden];
+}
 
 static bool is_read_in_private(const struct builder *b, const char *path)
 {
@@ -48,7 +67,7 @@ static bool holds_grant(const struct builder *b, const char *path)
 {
     const struct resolved *resolved = b->resolved;
 
-    for (size_t i = 0; i < resolved->path_count; i++)
+    for (size_t i = 0; i < b->granted; i++)
         if (resolved->paths[i].grant != GRANT_NONE && view_within(resolved->paths[i].path, path))
             return true;
     for (size_t i = 0; i < resolved->shown.count; i++)
@@ -60,7 +79,7 @@ static bool holds_grant(const struct builder *b, const char *path)
 /* Is exactly PATH granted? */
 static bool is_granted(const struct builder *b, const char *path)
 {
-    for (size_t i = 0; i < b->resolved->path_count; i++)
+    for (size_t i = 0; i < b->granted; i++)
         if (b->resolved->paths[i].grant != GRANT_NONE && strcmp(b->resolved->paths[i].path, path) == 0)
             return true;
     return false;
@@ -119,10 +138,7 @@ static bool is_in_another(const struct builder *b, const struct hidden *hidden)
     for (size_t i = 0; i < resolved->around_count; i++)
         if (view_within(hidden->path, resolved->around[i].path))
             return true;
-    for (size_t i = 0; i < resolved->hidden_count; i++)
-        if (&resolved->hidden[i] != hidden && view_within(hidden->path, resolved->hidden[i].path))
-            return true;
-    return false;
+    return known_of(b, hidden)->inside;
 }
 
 static bool may_cover(const struct builder *b, const struct hidden *hidden)
@@ -134,7 +150,7 @@ static bool may_cover(const struct builder *b, const struct hidden *hidden)
 
 static bool parent_is_writable(const struct builder *b, const struct hidden *hidden)
 {
-    for (size_t i = 0; i < b->resolved->path_count; i++) {
+    for (size_t i = 0; i < b->granted; i++) {
         const char *root = b->resolved->paths[i].path;
         size_t length = strlen(root);
 
@@ -151,17 +167,9 @@ static unsigned count_layers(const struct builder *b, const struct hidden *hidde
     const struct resolved *resolved = b->resolved;
     unsigned layers = hidden->merged_parent ? 2 : 1;
 
-    for (size_t i = 0; i < resolved->hidden_count; i++) {
-        const struct hidden *other = &resolved->hidden[i];
-        bool first = true;
-
-        /* The last one looks at all others: with a thousand names it must be asked about few. */
-        if (same_parent(other, hidden) || !in_parent(hidden->path, other) || !may_cover(b, other))
-            continue;
-        for (size_t k = 0; k < i; k++)
-            first &= !same_parent(&resolved->hidden[k], other) || !may_cover(b, &resolved->hidden[k]);
-        layers += first;
-    }
+    for (size_t i = 0; i < resolved->hidden_count; i++)
+        layers += b->known[i].covers && known_of(b, hidden)->group != i &&
+                  in_parent(hidden->path, &resolved->hidden[i]);
     for (size_t i = 0; i < resolved->cache_count && b->plan->overlays; i++)
         if (resolved->caches[i].place != SIZE_MAX &&
             in_parent(resolved->paths[resolved->caches[i].place].path, hidden))
@@ -171,7 +179,8 @@ static unsigned count_layers(const struct builder *b, const struct hidden *hidde
 
 static bool is_left_out(const struct builder *b, const struct hidden *hidden)
 {
-    return may_cover(b, hidden) && !parent_is_writable(b, hidden) && count_layers(b, hidden) <= LAYERS_MOST;
+    return known_of(b, hidden)->may_cover && !parent_is_writable(b, hidden) &&
+           count_layers(b, hidden) <= LAYERS_MOST;
 }
 
 /* --- which of them holds -------------------------------------------------------------------------------- */
@@ -229,16 +238,16 @@ bool view_hides(const struct builder *b, const char *path)
 }
 
 /* Is it in a masked directory that keeps the way to something else? */
-static bool is_around(const struct builder *b, const char *path)
+static bool is_around(const struct builder *b, const struct hidden *hidden)
 {
     const struct resolved *resolved = b->resolved;
+    const char *path = hidden->path;
 
     for (size_t i = 0; i < resolved->around_count; i++)
         if (masks_around(b, &resolved->around[i]) && is_gone_with(b, path, resolved->around[i].path))
             return true;
-    for (size_t i = 0; i < resolved->hidden_count; i++)
-        if (is_gone_with(b, path, resolved->hidden[i].path) && view_keeps(b, &resolved->hidden[i]) &&
-            view_masks(b, &resolved->hidden[i]))
+    for (hidden = known_of(b, hidden)->above; hidden; hidden = known_of(b, hidden)->above)
+        if (is_gone_with(b, path, hidden->path) && view_keeps(b, hidden) && view_masks(b, hidden))
             return true;
     return false;
 }
@@ -257,20 +266,123 @@ bool view_puts_back(const struct builder *b, const char *path)
     return false;
 }
 
-enum view_hold view_holds(const struct builder *b, const struct hidden *hidden)
+static enum view_hold find_hold(const struct builder *b, const struct hidden *hidden)
 {
-    const struct resolved *resolved = b->resolved;
-
     if (is_open(b, SURFACE_FS_HIDDEN))
         return VIEW_HOLD_NONE;
     if (!view_sees(b, hidden->path))
         return VIEW_HOLD_UNSEEN;
-    for (size_t i = 0; i < resolved->hidden_count; i++)
-        if (view_within(hidden->path, resolved->hidden[i].path) && is_left_out(b, &resolved->hidden[i]))
-            return VIEW_HOLD_NAME;
-    if (is_around(b, hidden->path))
+    if (known_of(b, hidden)->nameless)
+        return VIEW_HOLD_NAME;
+    if (is_around(b, hidden))
         return VIEW_HOLD_AROUND;
     return view_masks(b, hidden) ? VIEW_HOLD_MASK : VIEW_HOLD_NONE;
+}
+
+enum view_hold view_holds(const struct builder *b, const struct hidden *hidden)
+{
+    return known_of(b, hidden)->hold;
+}
+
+/* --- what is found out once ----------------------------------------------------------------------------- */
+
+/* As trees are listed: what lies in a directory stands right behind it. Of equals the first of them is first.
+ */
+static int compare_paths(const void *left, const void *right)
+{
+    const struct hidden *a = *(const struct hidden *const *)left, *b = *(const struct hidden *const *)right;
+    const char *x = a->path, *y = b->path;
+
+    while (*x && *x == *y) {
+        x++;
+        y++;
+    }
+    if (*x == *y)
+        return (a > b) - (a < b);
+    if (*x == '\0' || *y == '\0')
+        return *x ? 1 : -1;
+    if (*x == '/' || *y == '/')
+        return *x == '/' ? -1 : 1;
+    return (int)(unsigned char)*x - (int)(unsigned char)*y;
+}
+
+/* By the directory that they are in. */
+static int compare_parents(const void *left, const void *right)
+{
+    const struct hidden *a = *(const struct hidden *const *)left, *b = *(const struct hidden *const *)right;
+    size_t x = parent_length(a), y = parent_length(b);
+    int difference = memcmp(a->path, b->path, x < y ? x : y);
+
+    if (difference != 0)
+        return difference;
+    return x == y ? (a > b) - (a < b) : (x > y) - (x < y);
+}
+
+static void find_above(struct builder *b, const struct hidden **sorted)
+{
+    for (size_t i = 1; i < b->resolved->hidden_count; i++) {
+        const struct hidden *above = sorted[i - 1];
+
+        while (above && !view_within(sorted[i]->path, above->path))
+            above = known_of(b, above)->above;
+        known_of(b, sorted[i])->above = above;
+        known_of(b, sorted[i])->inside = above;
+        if (above && strcmp(above->path, sorted[i]->path) == 0)
+            known_of(b, above)->inside = true;
+    }
+}
+
+static void find_groups(struct builder *b, const struct hidden **sorted)
+{
+    const struct hidden *first = NULL;
+
+    for (size_t i = 0; i < b->resolved->hidden_count; i++) {
+        struct view_known *known = known_of(b, sorted[i]);
+
+        if (!first || !same_parent(first, sorted[i]))
+            first = sorted[i];
+        known->group = (size_t)(first - b->resolved->hidden);
+        known->may_cover = may_cover(b, sorted[i]);
+        known_of(b, first)->covers |= known->may_cover;
+    }
+}
+
+int view_know(struct builder *b)
+{
+    size_t count = b->resolved->hidden_count;
+    const struct hidden **sorted = calloc(count + 1, sizeof(*sorted));
+
+    b->known = calloc(count + 1, sizeof(*b->known));
+    if (!b->known || !sorted) {
+        free(sorted);
+        view_forget(b);
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < b->resolved->path_count; i++)
+        if (b->resolved->paths[i].grant != GRANT_NONE)
+            b->granted = i + 1;
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = &b->resolved->hidden[i];
+    qsort(sorted, count, sizeof(*sorted), compare_paths);
+    find_above(b, sorted);
+    qsort(sorted, count, sizeof(*sorted), compare_parents);
+    find_groups(b, sorted);
+    qsort(sorted, count, sizeof(*sorted), compare_paths);
+    for (size_t i = 0; i < count; i++) {
+        struct view_known *known = known_of(b, sorted[i]);
+
+        known->left_out = is_left_out(b, sorted[i]);
+        known->nameless = known->left_out || (known->above && known_of(b, known->above)->nameless);
+        known->hold = (uint8_t)find_hold(b, sorted[i]);
+    }
+    free(sorted);
+    return 0;
+}
+
+void view_forget(struct builder *b)
+{
+    free(b->known);
+    b->known = NULL;
 }
 
 const char *view_unheld(const struct builder *b, const struct hidden *hidden)
@@ -301,18 +413,19 @@ static void add_covers(struct builder *b)
 
     for (size_t i = 0; i < resolved->hidden_count; i++) {
         const struct hidden *hidden = &resolved->hidden[i];
+        size_t group = b->known[i].group;
         char parent[PATH_MAX];
-        bool first = is_left_out(b, hidden);
+        bool first = b->known[i].left_out;
 
-        for (size_t k = 0; k < i && first; k++)
-            first = !same_parent(hidden, &resolved->hidden[k]) || !is_left_out(b, &resolved->hidden[k]);
+        for (size_t k = group; k < i && first; k++)
+            first = b->known[k].group != group || !b->known[k].left_out;
         if (!first || parent_length(hidden) >= sizeof(parent))
             continue;
         memcpy(parent, hidden->path, parent_length(hidden));
         parent[parent_length(hidden)] = '\0';
         add_object(b, "--cover", hidden->directory, parent);
         for (size_t k = i; k < resolved->hidden_count; k++)
-            if (same_parent(hidden, &resolved->hidden[k]) && is_left_out(b, &resolved->hidden[k])) {
+            if (b->known[k].group == group && b->known[k].left_out) {
                 build_word(b, "--name");
                 build_word(b, resolved->hidden[k].name);
             }
