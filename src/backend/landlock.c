@@ -69,6 +69,24 @@ static int refuse_unhidden(const struct builder *b, struct error *error)
     return 0;
 }
 
+/* Below ABI 9 the filter refuses every such socket, the one that is asked for as well. */
+static int refuse_sockets(const struct builder *b, struct error *error)
+{
+    for (size_t i = 0; i < b->resolved->path_count; i++) {
+        const struct resolved_path *path = &b->resolved->paths[i];
+
+        if (path->grant != GRANT_SOCKET || b->host->landlock_abi >= ABI_UNIX || is_open(b, SURFACE_UNIX_PATH))
+            continue;
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, EPERM, "socket-refused",
+                  "the backend landlock cannot let %s be reached: this kernel does not tell one socket from "
+                  "another, and all are refused",
+                  QUOTE(path->path));
+        error_surface(error, "unix.path");
+        return error_hint(error, "use --backend namespace, or say --open unix.path");
+    }
+    return 0;
+}
+
 /* What stays shut here whatever is opened, because it is opened object by object. */
 static int refuse_opening(const struct builder *b, struct error *error)
 {
@@ -106,6 +124,8 @@ static int plan_landlock(const struct resolved *resolved, const struct host *hos
     r = refuse_host(&b, error);
     if (r == 0)
         r = refuse_unhidden(&b, error);
+    if (r == 0)
+        r = refuse_sockets(&b, error);
     if (r == 0)
         r = refuse_opening(&b, error);
     if (r == 0)

@@ -307,7 +307,7 @@ TEST(a_socket_is_granted)
     trial_add(&trial, LIST_SOCKETS, trial_path("agent"));
     need(trial_resolve(&trial) == 0);
     check_int(trial_count(&trial, GRANT_SOCKET, true), 1);
-    check(trial.resolved.named[SURFACE_UNIX_PATH]);
+    check(!trial.resolved.named[SURFACE_UNIX_PATH]); /* or nothing could grant one below ABI 9 */
     trial_end(&trial);
 }
 

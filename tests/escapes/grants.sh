@@ -26,6 +26,31 @@ call "${run[@]}" -b namespace -w .vscode -- touch tasks.json
 [ "$status" -eq 0 ]
 result $? 'a set gives way to a grant of just what it names'
 
+# One socket is asked for: it is reached, the one beside it is not, and nobody has to open them all for that.
+python3 -c '
+import socket, sys, time
+made = []
+for name in sys.argv[1:]:
+    one = socket.socket(socket.AF_UNIX); one.bind(name); one.listen(8); made.append(one)
+time.sleep(600)' "$dir/asked" "$dir/other" </dev/null >/dev/null 2>&1 &
+server=$!
+for _ in $(seq 600); do [ ! -S "$dir/other" ] || break; sleep 0.05; done
+sleep 0.2 && chmod 666 "$dir/asked" "$dir/other"
+connect='import socket, sys
+for name in sys.argv[1:]:
+    try: socket.socket(socket.AF_UNIX).connect(name); print("connected")
+    except OSError: print("not")'
+for named in namespace bubblewrap; do
+    [ "$named" = namespace ] || [ -x /usr/bin/bwrap ] || { skip "$named" 'no bubblewrap here' && continue; }
+    call "${run[@]}" -b "$named" -w . --socket "$dir/asked" -- /usr/bin/python3 -c "$connect" "$dir/asked" "$dir/other"
+    [ "$(paste -sd ' ' "$dir/out")" = 'connected not' ] || why "$(cat "$dir/out")"
+    result $? "$named: the socket that is asked for is reached, and no other"
+done
+call "${run[@]}" -b landlock -w . --socket "$dir/asked" -- true
+[ "$status" -eq 125 ] && [ "$(field .error.reason "$dir/report")" = socket-refused ] || [ "$status" -eq 0 ]
+result $? 'where all are refused that is said before the run'
+kill "$server"
+
 # A thousand names to hide: minutes, once, while each of them asked all others about all others.
 mkdir -p "$dir/many" && (cd "$dir/many" && touch $(seq 1000)) && hides=$(seq -f "--hide $dir/many/%.0f" 1000)
 call timeout 120 "${run[@]}" -b namespace -w . $hides -- sh -c 'ls "$1"' sh "$dir/many"

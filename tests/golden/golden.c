@@ -196,7 +196,6 @@ static void protect(struct world *w)
 }
 static void socket_granted(struct world *w)
 {
-    w->resolved.named[SURFACE_UNIX_PATH] = true;
     add_path(w, "/run/agent.sock", GRANT_SOCKET, S_IFSOCK);
 }
 static void unknown_backend(struct world *w)
