@@ -83,14 +83,13 @@ static int mark_list(struct resolving *resolving, enum list list, bool *marks, b
 
 /* --- what is named ------------------------------------------------------------------------------------- */
 
-/* --socket is none of them: it asks that one name be reached, not that no other can be. */
+/* --socket and --device are none of them: they ask that one object be reached, not that no other can be. */
 static const struct {
     enum list list;
     enum surface surface;
 } named_lists[] = {
-    {LIST_HIDE, SURFACE_FS_HIDDEN},    {LIST_PROTECT, SURFACE_FS_PROTECTED},
-    {LIST_WRITE, SURFACE_FS_WRITE},    {LIST_WRITE, SURFACE_FS_TRUNCATE},
-    {LIST_DEVICES, SURFACE_FS_DEVICE}, {LIST_ENV_UNSET, SURFACE_ENV_SECRETS},
+    {LIST_HIDE, SURFACE_FS_HIDDEN},    {LIST_PROTECT, SURFACE_FS_PROTECTED},  {LIST_WRITE, SURFACE_FS_WRITE},
+    {LIST_WRITE, SURFACE_FS_TRUNCATE}, {LIST_ENV_UNSET, SURFACE_ENV_SECRETS},
 };
 
 static const struct {

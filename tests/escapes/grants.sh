@@ -51,6 +51,13 @@ call "${run[@]}" -b landlock -w . --socket "$dir/asked" -- true
 result $? 'where all are refused that is said before the run'
 kill "$server"
 
+for named in namespace bubblewrap landlock; do
+    [ "$named" != bubblewrap ] || [ -x /usr/bin/bwrap ] || { skip "$named" 'no bubblewrap here' && continue; }
+    call "${run[@]}" -b "$named" -w . --device /dev/full -- test -c /dev/full
+    [ "$status" -eq 0 ]
+    result $? "$named: nor does a device ask for a wall around others"
+done
+
 # A thousand names to hide: minutes, once, while each of them asked all others about all others.
 mkdir -p "$dir/many" && (cd "$dir/many" && touch $(seq 1000)) && hides=$(seq -f "--hide $dir/many/%.0f" 1000)
 call timeout 120 "${run[@]}" -b namespace -w . $hides -- sh -c 'ls "$1"' sh "$dir/many"
