@@ -11,6 +11,7 @@
  */
 #include "policy/resolve_internal.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 /* Objects that exist, by canonical name, and who named each. */
@@ -60,13 +61,34 @@ static bool may_be_there(const struct resolving *resolving, const char *item, bo
     return workspace >= 0 && faccessat(workspace, item + 2, F_OK, 0) == 0;
 }
 
+/* No mount lies on a link: what it leads to is held, and the command can put another thing in its place. */
+static int note_link(struct resolving *resolving, const struct opened *opened)
+{
+    struct resolved *resolved = resolving->resolved;
+
+    for (size_t i = 0; i < opened->links.count; i++) {
+        if (!resolved_under_writable(resolved, opened->links.items[i]))
+            continue;
+        resolved->protected_links = true;
+        if (strings_addf(&resolved->warnings,
+                         "not-protected: %s is a symbolic link in what is writable, and can be replaced",
+                         QUOTE(opened->links.items[i])) < 0)
+            return error_no_memory(resolving->error);
+    }
+    return 0;
+}
+
 /* One name of a set: of these only what lies in a writable grant. */
 static int collect_name(struct resolving *resolving, const char *name, struct source source,
                         struct found *found)
 {
     _cleanup_opened_ struct opened one = {.fd = -1};
 
-    if (path_open(name, &one) < 0 || !resolved_under_writable(resolving->resolved, one.path))
+    if (path_open(name, &one) < 0)
+        return 0;
+    if (note_link(resolving, &one) < 0)
+        return -ENOMEM;
+    if (!resolved_under_writable(resolving->resolved, one.path))
         return 0;
     return found_add(resolving, found, one.path, source);
 }
@@ -202,6 +224,8 @@ int resolve_protected(struct resolving *resolving)
     struct found unprotected = {0}, asked = {0}, kept = {0};
     int r = collect(resolving, LIST_PROTECT, &asked);
 
+    if (r == 0)
+        r = resolving_check_links(resolving); /* what is written down must hold */
     if (r == 0 && asked.paths.count > 0)
         r = collect(resolving, LIST_UNPROTECT, &unprotected);
     for (size_t i = 0; i < unprotected.paths.count && r == 0; i++)

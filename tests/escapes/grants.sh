@@ -26,6 +26,19 @@ call "${run[@]}" -b namespace -w .vscode -- touch tasks.json
 [ "$status" -eq 0 ]
 result $? 'a set gives way to a grant of just what it names'
 
+# A link is no place for a mount: another thing can be put where it stands.
+mkdir -p real sub/.git && ln -s ../real sub/.claude && ln -s /usr sub/.git/hooks
+[ "$(id -u)" -ne 0 ] || chown -hR 65534:65534 .
+call "${run[@]}" -b namespace -w sub -- sh -c 'rm .claude .git/hooks && mkdir .claude .git/hooks && touch .git/hooks/x'
+[ "$status" -eq 0 ] && [ "$(python3 -c 'import json, sys
+print(*[(c["state"], c["reason"]) for c in json.load(open(sys.argv[1]))["surfaces"] if c["id"] == "fs.protected"][0])' \
+    "$dir/report")" = 'partial symbolic-link' ] || why "status $status"
+result $? 'a protected name that is a link can be replaced, and fs.protected is partial for that'
+rm -rf sub/.claude && ln -s ../real sub/.claude
+call "${run[@]}" -b namespace -w sub --protect sub/.claude -- rm sub/.claude
+[ "$status" -eq 125 ] && [ -L sub/.claude ] && [ "$(field .error.reason "$dir/report")" = link-in-writable ]
+result $? 'one that is named is refused'
+
 # One socket is asked for: it is reached, the one beside it is not, and nobody has to open them all for that.
 python3 -c '
 import socket, sys, time
