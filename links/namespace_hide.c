@@ -134,6 +134,18 @@ static void mount_overlay(const struct namespace *ns, struct namespace_item *ite
     item->shown = true;
 }
 
+/* A whiteout for each name: one object, which the end has to take away once. */
+static void make_whiteouts(const struct namespace *ns, const struct namespace_item *item, int part)
+{
+    const char *first = item->names[1];
+
+    if (mknodat(part, first, S_IFCHR, makedev(0, 0)) != 0)
+        namespace_cannot(ns, CANNOT_OVERLAY, item->name, errno);
+    for (size_t i = 1; i < item->name_count; i++)
+        if (linkat(part, first, part, item->names[2 * i + 1], 0) != 0 && errno != EEXIST)
+            namespace_cannot(ns, CANNOT_OVERLAY, item->name, errno);
+}
+
 /* namespace_cover() - a directory without some names, whatever happens to them outside. */
 void namespace_cover(struct namespace *ns, struct namespace_item *item)
 {
@@ -143,12 +155,7 @@ void namespace_cover(struct namespace *ns, struct namespace_item *item)
     if (at < 0)
         return;
     part = namespace_make_part(ns, false, item->mode & 07777, part_name);
-    for (size_t i = 0; i < item->name_count; i++) {
-        const char *name = item->names[2 * i + 1];
-
-        if (mknodat(part, name, S_IFCHR, makedev(0, 0)) != 0 && errno != EEXIST)
-            namespace_cannot(ns, CANNOT_OVERLAY, item->name, errno);
-    }
+    make_whiteouts(ns, item, part);
     snprintf(options, sizeof(options), "lowerdir=/proc/self/fd/%d:/proc/self/fd/%d,userxattr", part, at);
     mount_overlay(ns, item, at, options, MS_RDONLY | MS_NOSUID | MS_NODEV);
     cover = open(item->name, O_PATH | O_DIRECTORY | O_CLOEXEC);
