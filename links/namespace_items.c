@@ -139,6 +139,9 @@ struct namespace_item *namespace_add(struct namespace *ns, enum namespace_kind k
                                     .part = -1,
                                     .kind = (uint8_t)kind};
     item->length = strlen(item->name);
+    /* A link here protects another place than the one that is named, and can be replaced itself. */
+    if (kind == KIND_PROTECT && given < 0 && strcmp(item->name, word) != 0)
+        chain_fatal(ns->chain, word, "usage: a symbolic link leads there, or it was replaced");
     if (item->length == 1 && kind != KIND_RO)
         chain_fatal(ns->chain, word, "usage: not on the root of the whole tree");
     if (given < 0)

@@ -207,6 +207,10 @@ fd full null ptmx pts random shm stderr stdin stdout tty urandom zero "
     done
     inside "$@" -- "$ns" exchange "$ws/repo/.git" "$ws/repo/.git/../sub"
     is "$user: exchanged" "$out" 16
+    ln -s hooks "$ws/repo/.git/link"
+    inside --rw "$ws" --protect "$ws/repo/.git/link" -- true
+    is "$user: a link cannot be held" "$status" 125
+    rm "$ws/repo/.git/link"
     inside --rw "$ws" -- "$act" rename "$ws/repo/.git" "$ws/repo/.g"
     is "$user: control: not held" "$out" 0
     inside --rw "$ws" -- "$act" rename "$ws/repo/.g" "$ws/repo/.git"
