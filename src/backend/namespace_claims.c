@@ -143,8 +143,8 @@ static void claim_protected(struct builder *b)
         plan_reason(b->plan, SURFACE_FS_PROTECTED, "no-mounts-in-writable");
     else if (tried == 0 && !is_open(b, SURFACE_FS_PROTECTED))
         plan_raise(b->plan, SURFACE_FS_PROTECTED, STATE_ABSENT, MECHANISM_NONE, NULL);
-    if (b->resolved->protected_links)
-        plan_lower(b->plan, SURFACE_FS_PROTECTED, "symbolic-link");
+    if (b->resolved->protected_weak)
+        plan_lower(b->plan, SURFACE_FS_PROTECTED, b->resolved->protected_weak);
 }
 
 static void claim_network(struct builder *b)

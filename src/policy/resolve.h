@@ -169,7 +169,7 @@ struct resolved {
     struct view view;
     struct strings protected_paths; /* canonical, what --protect asks; the backend says whether it can */
     struct source *protected_by;    /* as many, in their order */
-    bool protected_links;           /* a name that a set protects is a link that can be replaced */
+    const char *protected_weak;     /* static: why one of them can be changed all the same; NULL: none can */
     struct exception *exceptions;
     size_t exception_count;
     struct skipped *skipped;

@@ -61,21 +61,30 @@ static bool may_be_there(const struct resolving *resolving, const char *item, bo
     return workspace >= 0 && faccessat(workspace, item + 2, F_OK, 0) == 0;
 }
 
-/* No mount lies on a link: what it leads to is held, and the command can put another thing in its place. */
-static int note_link(struct resolving *resolving, const struct opened *opened)
+/* No mount lies on a link: what it leads to is held, and the command can put another thing in its place. Nor
+ * does one lie on the other names of a file. */
+static int note_weakness(struct resolving *resolving, const struct opened *opened)
 {
     struct resolved *resolved = resolving->resolved;
+    int r = 0;
 
-    for (size_t i = 0; i < opened->links.count; i++) {
+    for (size_t i = 0; i < opened->links.count && r == 0; i++) {
         if (!resolved_under_writable(resolved, opened->links.items[i]))
             continue;
-        resolved->protected_links = true;
-        if (strings_addf(&resolved->warnings,
+        resolved->protected_weak = "symbolic-link";
+        r = strings_addf(&resolved->warnings,
                          "not-protected: %s is a symbolic link in what is writable, and can be replaced",
-                         QUOTE(opened->links.items[i])) < 0)
-            return error_no_memory(resolving->error);
+                         QUOTE(opened->links.items[i]));
     }
-    return 0;
+    if (r == 0 && S_ISREG(opened->st.st_mode) && opened->st.st_nlink > 1 &&
+        resolved_under_writable(resolved, opened->path)) {
+        if (!resolved->protected_weak)
+            resolved->protected_weak = "hard-links";
+        r = strings_addf(&resolved->warnings,
+                         "protected-hard-link: %s has other names (hard links), by which it can be changed",
+                         QUOTE(opened->path));
+    }
+    return r < 0 ? error_no_memory(resolving->error) : 0;
 }
 
 /* One name of a set: of these only what lies in a writable grant. */
@@ -86,7 +95,7 @@ static int collect_name(struct resolving *resolving, const char *name, struct so
 
     if (path_open(name, &one) < 0)
         return 0;
-    if (note_link(resolving, &one) < 0)
+    if (note_weakness(resolving, &one) < 0)
         return -ENOMEM;
     if (!resolved_under_writable(resolving->resolved, one.path))
         return 0;
@@ -149,6 +158,8 @@ static int collect(struct resolving *resolving, enum list list, struct found *fo
         }
         asked.optional |= list == LIST_UNPROTECT;
         r = resolving_open(resolving, &asked, entry->base, &opened);
+        if (r == 0 && list == LIST_PROTECT)
+            r = note_weakness(resolving, &opened);
         if (r == 0)
             r = found_add(resolving, found, opened.path, source_of(list, i, NULL));
     }

@@ -39,6 +39,18 @@ call "${run[@]}" -b namespace -w sub --protect sub/.claude -- rm sub/.claude
 [ "$status" -eq 125 ] && [ -L sub/.claude ] && [ "$(field .error.reason "$dir/report")" = link-in-writable ]
 result $? 'one that is named is refused'
 
+# Nor does one lie on the other names of a file.
+mkdir hard && echo before >hard/.envrc && ln hard/.envrc hard/other
+[ "$(id -u)" -ne 0 ] || chown -hR 65534:65534 hard
+call "${run[@]}" -b namespace -w hard -- sh -c '! echo x >.envrc && echo after >other'
+[ "$status" -eq 0 ] && [ "$(cat hard/.envrc)" = after ] && [ "$(python3 -c 'import json, sys
+print(*[(c["state"], c["reason"]) for c in json.load(open(sys.argv[1]))["surfaces"] if c["id"] == "fs.protected"][0])' \
+    "$dir/report")" = 'partial hard-links' ] || why "status $status, $(cat hard/.envrc)"
+result $? 'a protected file with another name is changed by that, and fs.protected is partial for that'
+call "${run[@]}" -b namespace -w hard --protect hard/.envrc -- true
+[ "$status" -eq 125 ] && [ "$(field .error.reason "$dir/report")" = hard-links ]
+result $? 'one that is named is refused'
+
 # One socket is asked for: it is reached, the one beside it is not, and nobody has to open them all for that.
 python3 -c '
 import socket, sys, time
