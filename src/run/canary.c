@@ -21,6 +21,7 @@
 
 /* What a chain may open at once beside the descriptors that it is given. */
 #define CHAIN_OPENS 12
+#define VIEW_OPENS  32
 
 /* Places for a canary, memory first: nothing there reaches a disk. */
 static const char *const places[] = {"/dev/shm", "/tmp", "/var/tmp"};
@@ -283,6 +284,14 @@ void canary_process_end(struct attestation *attestation)
     attestation->process = 0;
 }
 
+/* What namespace-run may hold open at once: clones of what it shows, and what it opens to find them. */
+static size_t opened_by_view(const struct resolved *resolved)
+{
+    return 3 * (resolved->path_count + resolved->hidden_count + resolved->protected_paths.count +
+                resolved->view.kept.count + resolved->view.copies.count + resolved->view.sockets.count) +
+           VIEW_OPENS;
+}
+
 /* The number must be one that no link gets by itself, and is best a low one: the table of descriptors grows
  * in powers of two up to it, and is copied and searched. Whoever opens gets the lowest number that is free,
  * so that none can be above the count of all that are open. FREE is the lowest that is free now. */
@@ -290,15 +299,16 @@ static int choose_inherited(const struct attestation *attestation, const struct 
 {
     static const int numbers[] = {60, 250, 640};
     size_t most = (size_t)free + resolved->pass_fd_count + CHAIN_OPENS +
-                  (attestation->unsupervised ? 0 : CHANNEL_DESCRIPTORS);
+                  (attestation->unsupervised ? 0 : CHANNEL_DESCRIPTORS) +
+                  (attestation->pid_namespace ? opened_by_view(resolved) : 0);
     struct rlimit limit;
-    size_t i = 0;
 
-    while (i < ARRAY_SIZE(numbers) - 1 && (size_t)numbers[i] < most)
-        i++;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > (rlim_t)numbers[i])
-        return numbers[i];
-    return limit.rlim_cur > most ? (int)limit.rlim_cur - 1 : -1;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur <= most)
+        return -1;
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+        if ((size_t)numbers[i] >= most && limit.rlim_cur > (rlim_t)numbers[i])
+            return numbers[i];
+    return (int)most;
 }
 
 /* Without a number that is nobody else's there is no canary: the chain's own descriptor in its place would
