@@ -293,7 +293,9 @@ static int wait_for_command(struct namespace *ns, pid_t command, const sigset_t 
                 return status;
             repeat_stop(ns, command, status);
         }
-        if (pid < 0 && errno != EINTR)
+        if (pid < 0 && errno == EINTR)
+            continue; /* the signal that told of the end has been taken: there is no other */
+        if (pid < 0)
             return LINK_FAILED << 8;
         number = sigwaitinfo(taken, &info);
         if (number > 0 && number != SIGCHLD && (info.si_code <= 0 || number == SIGHUP))
