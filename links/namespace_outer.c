@@ -101,7 +101,8 @@ static void wait_for_init(const struct namespace *ns)
         chain_fatal(ns->chain, "--liveness", "the kernel reported success but did not close the descriptor");
 }
 
-_Noreturn static void run_command(void)
+/* Never inlined: its frame must not be the one that the process outside goes on with. */
+__attribute__((noinline)) _Noreturn static void run_command(void)
 {
     struct namespace *ns = shared.ns;
     struct chain *chain = ns->chain;
