@@ -143,6 +143,8 @@ static void claim_protected(struct builder *b)
         plan_reason(b->plan, SURFACE_FS_PROTECTED, "no-mounts-in-writable");
     else if (tried == 0 && !is_open(b, SURFACE_FS_PROTECTED))
         plan_raise(b->plan, SURFACE_FS_PROTECTED, STATE_ABSENT, MECHANISM_NONE, NULL);
+    for (size_t i = 0; i < b->resolved->protected_notes.count && !b->failed && !b->plan->foreign; i++)
+        b->failed = strings_add(&b->plan->warnings, b->resolved->protected_notes.items[i]);
     if (b->resolved->protected_weak)
         plan_lower(b->plan, SURFACE_FS_PROTECTED, b->resolved->protected_weak);
 }

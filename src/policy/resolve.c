@@ -195,6 +195,7 @@ void resolved_free(struct resolved *resolved)
     strings_free(&resolved->view.copies);
     strings_free(&resolved->view.sockets);
     strings_free(&resolved->view.procs);
+    strings_free(&resolved->protected_notes);
     strings_free(&resolved->view.kernel);
     for (size_t i = 0; i < resolved->exception_count; i++)
         free(resolved->exceptions[i].path);

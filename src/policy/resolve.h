@@ -169,7 +169,9 @@ struct resolved {
     struct view view;
     struct strings protected_paths; /* canonical, what --protect asks; the backend says whether it can */
     struct source *protected_by;    /* as many, in their order */
-    const char *protected_weak;     /* static: why one of them can be changed all the same; NULL: none can */
+    struct strings
+        protected_notes;        /* warnings of a backend that holds them: which of them are held in part */
+    const char *protected_weak; /* static: why one of them can be changed all the same; NULL: none can */
     struct exception *exceptions;
     size_t exception_count;
     struct skipped *skipped;

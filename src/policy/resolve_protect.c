@@ -72,7 +72,7 @@ static int note_weakness(struct resolving *resolving, const struct opened *opene
         if (!resolved_under_writable(resolved, opened->links.items[i]))
             continue;
         resolved->protected_weak = "symbolic-link";
-        r = strings_addf(&resolved->warnings,
+        r = strings_addf(&resolved->protected_notes,
                          "not-protected: %s is a symbolic link in what is writable, and can be replaced",
                          QUOTE(opened->links.items[i]));
     }
@@ -80,7 +80,7 @@ static int note_weakness(struct resolving *resolving, const struct opened *opene
         resolved_under_writable(resolved, opened->path)) {
         if (!resolved->protected_weak)
             resolved->protected_weak = "hard-links";
-        r = strings_addf(&resolved->warnings,
+        r = strings_addf(&resolved->protected_notes,
                          "protected-hard-link: %s has other names (hard links), by which it can be changed",
                          QUOTE(opened->path));
     }
