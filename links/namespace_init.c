@@ -70,7 +70,7 @@ bool namespace_keep(int keep[], size_t count)
             error |= kernel_call(SYS_close_range, next, keep[i] - 1, 0, 0, 0, 0);
         next = keep[i] + 1;
     }
-    error |= kernel_call(SYS_close_range, next, (long)~0U, 0, 0, 0, 0);
+    error |= kernel_call(SYS_close_range, next, 0xffffffffL, 0, 0, 0, 0);
     return error == 0 && (keep[0] == 0 || fcntl(0, F_GETFD) < 0);
 }
 

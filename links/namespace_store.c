@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 
 #define STORE_FIRST  32768 /* enough for what is usual; pages of it that nobody touches cost nothing */
-#define STORE_NEXT   (1024 * 1024) /* bytes that are asked for at a time when it is not enough */
+#define STORE_NEXT   ((size_t)1024 * 1024) /* bytes that are asked for at a time when it is not enough */
 #define STORE_ALIGNS 16
 
 static struct {

@@ -146,7 +146,7 @@ static int take_number(struct mount_table *table, uint64_t id, struct mount_answ
 static int ask_kernel(struct mount_table *table, struct mount_answer *answer)
 {
     struct mount_request request = {.size = sizeof(request), .id = ROOT_MOUNT};
-    uint64_t ids[ROUND];
+    uint64_t ids[ROUND] = {0}; /* the kernel fills as many as it says */
 
     for (int round = 0; round < ROUNDS_MOST; round++) {
         long count = kernel_call(SYS_listmount, KERNEL_PTR(&request), KERNEL_PTR(ids), ROUND, 0, 0, 0);

@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -262,13 +263,10 @@ static int build_environment(struct launch *launch, const struct plan *plan, con
 static int hide_environment(struct strings *env)
 {
     for (size_t i = 0; i < env->count; i++) {
-        size_t length = strlen(env->items[i]), prefix = strlen(ENVIRONMENT_PREFIX);
-        char *hidden = malloc(prefix + length + 1);
+        char *hidden;
 
-        if (!hidden)
+        if (asprintf(&hidden, "%s%s", ENVIRONMENT_PREFIX, env->items[i]) < 0)
             return -ENOMEM;
-        memcpy(hidden, ENVIRONMENT_PREFIX, prefix);
-        memcpy(hidden + prefix, env->items[i], length + 1);
         free(env->items[i]);
         env->items[i] = hidden;
     }
