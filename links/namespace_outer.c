@@ -253,7 +253,7 @@ _Noreturn static void repeat_status(int status)
     signal(number, SIG_DFL);
     sigemptyset(&one);
     sigaddset(&one, number);
-    kill(getpid(), number);
+    raise(number); /* not kill(getpid()): where that is refused, -1 would be everybody */
     sigprocmask(SIG_UNBLOCK, &one, NULL);
     _exit(128 + number); /* pid 1 of another namespace takes no such signal from itself */
 }

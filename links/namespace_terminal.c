@@ -60,7 +60,7 @@ void namespace_stop_group(struct namespace *ns)
     namespace_return_terminal(ns);
     if (ns->tty >= 0)
         kill(0, SIGTSTP);
-    kill(getpid(), SIGSTOP);
+    raise(SIGSTOP);
 }
 
 /* namespace_continue_group() - we were continued: so is the command, in the foreground if we are. */

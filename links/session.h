@@ -37,7 +37,7 @@ _Noreturn static inline void wait_in_front(pid_t child, const sigset_t *forwarde
     if (!WIFSIGNALED(status))
         _exit(WEXITSTATUS(status));
     signal(WTERMSIG(status), SIG_DFL);
-    kill(getpid(), WTERMSIG(status));
+    raise(WTERMSIG(status)); /* not kill(getpid()): where that is refused, -1 would be everybody */
     _exit(128 + WTERMSIG(status));
 }
 

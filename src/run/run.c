@@ -275,7 +275,7 @@ static int chain_failed(struct run *run, ssize_t why)
  * started; only our chain holds the other end. */
 static bool may_be_command(const struct run *run, pid_t writer)
 {
-    return run->plan->pid_namespace ? writer > 0 && writer != run->pid && writer != run->guard
+    return run->plan->pid_namespace ? writer > 1 && writer != run->pid && writer != run->guard
                                     : writer == run->pid;
 }
 

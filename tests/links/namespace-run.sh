@@ -362,5 +362,16 @@ if [ "$(id -u)" = 0 ]; then
         run unshare -U -r sh -c 'echo 0 >/proc/sys/user/max_net_namespaces && exec "$1" supervise cannot "$2" --channel 31 --net -- true' sh "$ns" "$nr"
         is 'no network namespace' "$out" 'cannot 4 No space left on device'
     fi
+    # A refused getpid answers -1, and a signal to -1 would be for everybody. In a pid namespace of this test's own.
+    if unshare -pf --mount-proc true 2>/dev/null && strace -o /dev/null true 2>/dev/null; then
+        for link in "$nr" "$links/detach-run --session"; do
+            run timeout 20 unshare -pf --mount-proc bash -c 'sleep 60 & sleep 0.1
+                setsid -w strace -f -o /dev/null -e inject=getpid:error=EPERM $1 -- sh -c "kill -KILL \$\$" 2>/dev/null
+                kill -0 $! && echo alive' bash "$link"
+            is "${link##*/}: a refused getpid, and the command killed: nobody else is" "$out" alive
+        done
+    else
+        skip 'a refused getpid' 'no strace, or no pid namespace'
+    fi
 fi
 finish
