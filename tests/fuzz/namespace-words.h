@@ -1,5 +1,6 @@
 /*
- * namespace-words.h - what of namespace-run reads its words, as one file. The rest of it is linked, and never reached.
+ * namespace-words.h - what of namespace-run reads its words, as one file. The rest of it is linked, and never
+ * reached.
  */
 #include "links/namespace-run.c"
 #include "links/namespace_items.c"
