@@ -181,8 +181,12 @@ int confinement_plan(struct confinement *confinement, bool supervised, struct er
 int confinement_again(struct confinement *confinement, bool supervised, const struct error *failed,
                       struct error *error)
 {
-    if (!backend_pass_over(&confinement->resolved, confinement->backend, failed, confinement->tried,
-                           &confinement->tried_count))
+    /* A kernel without overlays: masks and the variables of the caches do instead, and the report says so. */
+    if (confinement->host.overlays != HOST_NO && failed->structural &&
+        strcmp(failed->reason, "no-overlay") == 0)
+        confinement->host.overlays = HOST_NO;
+    else if (!backend_pass_over(&confinement->resolved, confinement->backend, failed, confinement->tried,
+                                &confinement->tried_count))
         return 1;
     plan_free(&confinement->plan);
     confinement->has_plan = false;

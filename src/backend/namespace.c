@@ -187,7 +187,7 @@ static int plan_namespace(const struct resolved *resolved, const struct host *ho
     plan->supervised = supervised;
     plan->pid_namespace = true;
     plan->own_tmp = "/tmp";
-    plan->overlays = supervised && resolved->cache_lock >= 0;
+    plan->overlays = supervised && resolved->cache_lock >= 0 && host->overlays != HOST_NO;
     if (host->namespaces.answer == HOST_NO)
         return host_lack_error(error, &host->namespaces.lack, "the namespaces of this run");
     if (view_know(&b) < 0)

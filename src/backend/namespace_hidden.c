@@ -179,7 +179,7 @@ static unsigned count_layers(const struct builder *b, const struct hidden *hidde
 
 static bool is_left_out(const struct builder *b, const struct hidden *hidden)
 {
-    return known_of(b, hidden)->may_cover && !parent_is_writable(b, hidden) &&
+    return b->host->overlays != HOST_NO && known_of(b, hidden)->may_cover && !parent_is_writable(b, hidden) &&
            count_layers(b, hidden) <= LAYERS_MOST;
 }
 

@@ -55,6 +55,7 @@ struct host {
     bool regular;           /* 0, 1 or 2 is a regular file */
     struct handed standard; /* what 0, 1 and 2 give */
     struct host_namespaces namespaces;
+    enum host_answer overlays; /* in a user namespace; HOST_NO once a start has been refused one */
     struct host_bubblewrap bubblewrap;
 };
 

@@ -258,11 +258,27 @@ static void world_resolve(struct world *world)
     world->resolved.named[SURFACE_FS_HIDDEN] = false; /* as if it were implied, too */
 }
 
+/* A kernel may have none, and a run then does without. */
+static enum host_answer world_overlays(void)
+{
+    char line[128];
+    enum host_answer answer = HOST_NO;
+    FILE *list = fopen("/proc/filesystems", "re");
+
+    must(list);
+    while (fgets(line, sizeof(line), list))
+        if (strstr(line, "\toverlay\n"))
+            answer = HOST_NOT_ASKED;
+    fclose(list);
+    return answer;
+}
+
 static void world_plan(struct world *world)
 {
     struct error error = {0};
 
     host_look(&world->host);
+    world->host.overlays = world_overlays();
     if (world->variant == VARIANT_OLD_KERNEL)
         world->host.landlock_abi = 2;
     if (world->variant == VARIANT_BUBBLEWRAP)

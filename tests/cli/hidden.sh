@@ -270,4 +270,16 @@ else
     result $? 'a home that is an overlay'
 fi
 
+# A kernel without overlays: the start that was refused one is made again with masks, by the same backend.
+backend=--backend=namespace
+if strace -o /dev/null true 2>/dev/null; then
+    call strace -f -o /dev/null -e trace=mount -e inject=mount:error=ENODEV:when=3 \
+        "$confine" run -q $backend --report "$dir/report" -w "$dir/w" --hide "$HOME/key" -- cat "$HOME/key"
+    is status "$status" 1 && ! grep -q first "$dir/out" && is backend "$(field .backend "$dir/report")" namespace &&
+        is claim "$(claim)" 'partial replaced-reappears'
+    result $? 'without overlays a name is masked'
+else
+    skip 'without overlays a name is masked' 'strace is not installed'
+fi
+
 finish
