@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <termios.h>
@@ -45,6 +46,17 @@ static int open_anew(int fd, int flags, bool *ret_owned)
     return anew >= 0 ? anew : fd;
 }
 
+/* Return: a descriptor that is readable when @fd is, or -1. */
+static int wait_for_input(int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    int waiter = epoll_create1(EPOLL_CLOEXEC);
+
+    if (waiter >= 0 && epoll_ctl(waiter, EPOLL_CTL_ADD, fd, &event) != 0)
+        waiter = fd_close(waiter);
+    return waiter;
+}
+
 static int prepare_one(struct relay *relay, int fd, bool terminal)
 {
     int ends[2], ours = fd == 0 ? 1 : 0;
@@ -65,7 +77,11 @@ static int prepare_one(struct relay *relay, int fd, bool terminal)
         ours = open_anew(fd, fd == 0 ? O_RDONLY : O_WRONLY, &relay->owned_outer);
     else
         ours = fd;
-    relay->outer_polls &= relay->owned_outer;
+    /* Somebody else's terminal (after su) cannot be opened anew, and libuv would make the caller's own
+     * description non-blocking: it waits on an epoll descriptor that holds it. */
+    if (relay->terminal_in && !relay->owned_outer)
+        relay->waiter = wait_for_input(ours);
+    relay->outer_polls &= relay->owned_outer || relay->waiter >= 0;
     relay->from = fd == 0 ? ours : relay->pipe;
     relay->to = fd == 0 ? relay->pipe : ours;
     return 0;
@@ -77,7 +93,7 @@ int relays_prepare(struct relays *relays, int ret_standard[3])
 
     *relays = (struct relays){0};
     for (int fd = 0; fd < 3; fd++)
-        relays->relay[fd] = (struct relay){.from = -1, .to = -1, .pipe = -1, .theirs = -1};
+        relays->relay[fd] = (struct relay){.from = -1, .to = -1, .pipe = -1, .theirs = -1, .waiter = -1};
     for (int fd = 0; fd < 3; fd++) {
         int r;
 
@@ -228,7 +244,7 @@ static int start_one(struct relays *relays, struct relay *relay)
     bool sink_polls = relay->to == relay->pipe || relay->outer_polls;
 
     if (source_polls) {
-        int r = uv_poll_init(relays->loop, &relay->source, relay->from);
+        int r = uv_poll_init(relays->loop, &relay->source, relay->waiter >= 0 ? relay->waiter : relay->from);
 
         if (r < 0)
             return r;
@@ -330,6 +346,7 @@ void relays_free(struct relays *relays)
             continue;
         relay->pipe = fd_close(relay->pipe);
         relay->theirs = fd_close(relay->theirs);
+        relay->waiter = fd_close(relay->waiter);
         if (relay->owned_outer)
             fd_close(fd == 0 ? relay->from : relay->to);
         free(relay->buffer);

@@ -18,6 +18,7 @@ struct relay {
     int from, to;     /* -1: this relay is not used */
     int pipe;         /* which of the two is our end of the pipe */
     int theirs;       /* the command's end, until it was handed over; kept open for stdin */
+    int waiter;       /* becomes readable with a terminal that could not be opened anew; -1: not needed */
     bool owned_outer; /* the outer side was opened anew, without touching the caller's flags */
     bool outer_polls; /* the outer side can be waited for (a terminal, not a file) */
     bool terminal_in; /* reading it from the background would stop us */

@@ -539,7 +539,7 @@ static void clear_run(struct run *run)
         *none[i] = -1;
     run->tmp = (struct tmp_directory)TMP_DIRECTORY_NONE;
     for (int fd = 0; fd < 3; fd++)
-        run->relays.relay[fd] = (struct relay){.from = -1, .to = -1, .pipe = -1, .theirs = -1};
+        run->relays.relay[fd] = (struct relay){.from = -1, .to = -1, .pipe = -1, .theirs = -1, .waiter = -1};
 }
 
 int run_supervised_without(struct plan *plan, const struct resolved *resolved, char *const *command,

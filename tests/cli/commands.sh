@@ -115,4 +115,30 @@ rm -rf .git shown "$HOME/.aws" "$HOME/.config"
 call "$confine" policy -w . --json "$dir/w/new" /etc/passwd
 [ "$status" -eq 0 ] && json "$dir/out" 'len(d) == 2'
 result $? "policy of paths, --json"
+# --- a terminal that belongs to somebody else, as after su
+if [ "$(id -u)" -eq 0 ]; then
+    chown 65534 "$dir/w" && chmod 755 "$dir"
+    timeout 60 python3 - "$confine" >"$dir/out" 2>"$dir/why" <<'P'
+import os, pty, sys, time
+pid, fd = pty.fork()
+if pid == 0:
+    os.setgroups([])
+    os.setresgid(65534, 65534, 65534)
+    os.setresuid(65534, 65534, 65534)
+    os.execv(sys.argv[1], ["confine", "run", "-q", "--", "sh", "-c", "echo started; read -r word; echo got $word"])
+seen = b""
+while b"started" not in seen:
+    seen += os.read(fd, 4096)
+os.write(fd, b"hello\n")
+while b"got hello" not in seen:
+    seen += os.read(fd, 4096)
+pid, status = os.waitpid(pid, 0)
+sys.exit(os.waitstatus_to_exitcode(status))
+P
+    result $? "somebody else's terminal: it is read, and nobody waits for more"
+    chown 0 "$dir/w"
+else
+    skip "somebody else's terminal" 'only root has one'
+fi
+
 finish
