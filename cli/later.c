@@ -70,8 +70,6 @@ static const struct row later_rows[] = {
            "use a cgroup around confine"),
     AMOUNT(KEY_LIMIT_OUTPUT, limit_output, "limit.output", "the limit output",
            "pipe the output through head -c"),
-    AMOUNT(KEY_LIMIT_TMP_SIZE, limit_tmp_size, "limit.tmp_size", "the limit tmp_size",
-           "use --tmp DIR on a file system of its own"),
     AMOUNT(KEY_LIMIT_CPU, limit_cpu_ms, "limit.cpu", "the limit cpu", "use --limit time="),
     VALUE(KEY_PLANTED, planted, PLANTED_QUARANTINE, "later.exec", "quarantine",
           "look at the tree with git status"),

@@ -171,7 +171,6 @@ static const struct later_row {
     {"memory", FOR_RUN, "--limit memory=1G -- true", "not-in-this-version", "limit.memory"},
     {"processes", FOR_RUN, "--limit time=1m,processes=9 -- true", "not-in-this-version", "limit.processes"},
     {"output", FOR_RUN, "--limit output=1M -- true", "not-in-this-version", "limit.output"},
-    {"tmp_size", FOR_RUN, "--limit tmp_size=1M -- true", "not-in-this-version", "limit.tmp_size"},
     {"cpu", FOR_RUN, "--limit cpu=10s -- true", "not-in-this-version", "limit.cpu"},
     {"a look at the tree", FOR_RUN, "--planted report -- true", "not-in-this-version", "later.exec"},
     {"quarantine", FOR_RUN, "--planted quarantine -- true", "not-in-this-version", "later.exec"},
