@@ -49,6 +49,10 @@ void build_path(struct builder *b, const char *option, size_t path);
 /* build_detach() - the first link. */
 void build_detach(struct builder *b);
 
+/* build_landlock() - opens landlock-run with what the policy grants; the backend adds what is its own and
+ * the "--". */
+void build_landlock(struct builder *b);
+
 /* A group of the filter, and whether this plan leaves it open. */
 struct filter_group {
     const char *name;

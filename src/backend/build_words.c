@@ -1,5 +1,5 @@
 /*
- * build_words.c - the words of the links that stand in every chain: detach-run, seccomp-run, attest-run.
+ * build_words.c - the words of the links that more than one backend uses.
  */
 #include "backend/build.h"
 
@@ -46,6 +46,19 @@ void build_detach(struct builder *b)
         build_word(b, text);
     }
     build_word(b, "--");
+}
+
+void build_landlock(struct builder *b)
+{
+    build_word(b, "landlock-run");
+    for (size_t i = 0; i < b->resolved->path_count; i++) {
+        enum grant grant = b->resolved->paths[i].grant;
+
+        if (grant == GRANT_READ)
+            build_path(b, "--ro", i);
+        else if (grant == GRANT_WRITE || grant == GRANT_DEVICE)
+            build_path(b, "--rw", i);
+    }
 }
 
 /* The groups that --open opens, whatever the set. */

@@ -12,15 +12,7 @@
 
 static void chain_landlock(struct builder *b)
 {
-    build_word(b, "landlock-run");
-    for (size_t i = 0; i < b->resolved->path_count; i++) {
-        enum grant grant = b->resolved->paths[i].grant;
-
-        if (grant == GRANT_READ)
-            build_path(b, "--ro", i);
-        else if (grant == GRANT_WRITE || grant == GRANT_DEVICE)
-            build_path(b, "--rw", i);
-    }
+    build_landlock(b);
     if (b->plan->private_tmp) {
         build_word(b, "--rw");
         build_special(b, WORD_TMP);

@@ -139,15 +139,7 @@ static void chain_landlock(struct builder *b)
 
     if (!has_landlock(b))
         return;
-    build_word(b, "landlock-run");
-    for (size_t i = 0; i < b->resolved->path_count; i++) {
-        enum grant grant = b->resolved->paths[i].grant;
-
-        if (grant == GRANT_READ)
-            build_path(b, "--ro", i);
-        else if (grant == GRANT_WRITE || grant == GRANT_DEVICE)
-            build_path(b, "--rw", i);
-    }
+    build_landlock(b);
     for (size_t i = 0; i < ARRAY_SIZE(own); i++)
         add_named(b, "--rw", own[i]);
     for (size_t i = 0; i < b->resolved->cache_count && b->plan->overlays; i++)
