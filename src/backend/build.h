@@ -84,6 +84,16 @@ void build_unheld(struct builder *b, size_t hidden, const char *why);
 /* build_claims_common() - privileges, what is inherited, limits, later. */
 void build_claims_common(struct builder *b);
 
+/* A surface that a backend cannot open as a whole, and what to say instead. */
+struct shut {
+    enum surface surface;
+    const char *hint;
+};
+
+/* build_refuse_opening() - refuses the first of the @count @rows that the policy opens. Return: 0, or a
+ * negative errno with @error set. */
+int build_refuse_opening(const struct builder *b, const struct shut *rows, size_t count, struct error *error);
+
 /* build_refuse_kernel() - what a backend refuses that lays no mounts in what is writable: root would change
  * the machine by files of the kernel there. Return: 0, or a negative errno with @error set. */
 int build_refuse_kernel(const struct builder *b, struct error *error);

@@ -1,5 +1,5 @@
 /*
- * build_claims.c - what every chain holds alike: privileges, what is inherited, limits.
+ * build_claims.c - what every chain holds alike: privileges, what is inherited, limits, what stays shut.
  */
 #include "backend/build.h"
 
@@ -161,6 +161,21 @@ int build_finish(struct builder *b, struct error *error)
     if (b->failed) {
         error_set(error, ERROR_INTERNAL, -b->failed, "plan-too-large", "the plan has too many checks");
         return error_hint(error, "name fewer paths");
+    }
+    return 0;
+}
+
+int build_refuse_opening(const struct builder *b, const struct shut *rows, size_t count, struct error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *name = surface_table[rows[i].surface].name;
+
+        if (!is_open(b, rows[i].surface))
+            continue;
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, EINVAL, "not-openable",
+                  "the backend %s cannot open %s as a whole", b->plan->backend, name);
+        error_surface(error, name);
+        return error_hint(error, "%s", rows[i].hint);
     }
     return 0;
 }

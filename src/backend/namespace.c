@@ -101,10 +101,7 @@ static int refuse_unhidden(const struct builder *b, struct error *error)
 /* What stays shut here whatever is opened, because it is opened object by object. */
 static int refuse_opening(const struct builder *b, struct error *error)
 {
-    static const struct {
-        enum surface surface;
-        const char *hint;
-    } rows[] = {
+    static const struct shut rows[] = {
         {SURFACE_FS_WRITE, "name what may be written: --write PATH"},
         {SURFACE_FS_TRUNCATE, "name what may be written: --write PATH"},
         {SURFACE_FS_METADATA, "name what may be written: --write PATH"},
@@ -123,16 +120,7 @@ static int refuse_opening(const struct builder *b, struct error *error)
         {SURFACE_PROC_SURVIVOR, "a process that is to live on belongs outside; --wait-all waits for it"},
     };
 
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        if (!is_open(b, rows[i].surface))
-            continue;
-        error_set(error, ERROR_SANDBOX_UNAVAILABLE, EINVAL, "not-openable",
-                  "the backend %s cannot open %s as a whole", b->plan->backend,
-                  surface_table[rows[i].surface].name);
-        error_surface(error, surface_table[rows[i].surface].name);
-        return error_hint(error, "%s", rows[i].hint);
-    }
-    return 0;
+    return build_refuse_opening(b, rows, ARRAY_SIZE(rows), error);
 }
 
 /* A sandbox inside needs its id maps, so /proc is writable; root's would be the machine's settings as well.
