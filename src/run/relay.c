@@ -19,6 +19,8 @@
 #include <termios.h>
 #include <unistd.h>
 
+#define WAKE_MS 200
+
 static bool must_relay(int fd, bool *ret_terminal)
 {
     struct stat object;
@@ -199,7 +201,7 @@ static void copy_once(struct relay *relay)
 
     if (relay->held == 0) {
         if (in_background(relay)) {
-            uv_poll_stop(&relay->source); /* until relays_wake() */
+            uv_poll_stop(&relay->source); /* until wake_input() */
             return;
         }
         do
@@ -263,19 +265,22 @@ static int start_one(struct relays *relays, struct relay *relay)
     return 0;
 }
 
-int relays_start(struct relays *relays, uv_loop_t *loop)
+static int start_relays(void *self, struct supervision *supervision, uv_loop_t *uv)
 {
-    relays->loop = loop;
-    for (int fd = 0; fd < 3; fd++) {
-        int r = relays->relay[fd].buffer ? start_one(relays, &relays->relay[fd]) : 0;
+    struct relays *relays = self;
+    int r = uv_timer_init(uv, &relays->wake);
 
-        if (r < 0)
-            return r;
-    }
-    return 0;
+    (void)supervision;
+    relays->wake.data = relays;
+    relays->loop = uv;
+    for (int fd = 0; fd < 3 && r == 0; fd++)
+        if (relays->relay[fd].buffer)
+            r = start_one(relays, &relays->relay[fd]);
+    return r;
 }
 
-bool relays_wake(struct relays *relays)
+/* Reads the terminal again if we are in its foreground by now. Return: is that worth asking again? */
+static bool wake_input(struct relays *relays)
 {
     struct relay *input = &relays->relay[0];
 
@@ -284,6 +289,20 @@ bool relays_wake(struct relays *relays)
     if (!uv_is_active((uv_handle_t *)&input->source) && input->held == 0 && !in_background(input))
         arm(input);
     return true;
+}
+
+static void on_wake(uv_timer_t *timer)
+{
+    if (!wake_input(timer->data))
+        uv_timer_stop(timer);
+}
+
+static void go_relays(void *self)
+{
+    struct relays *relays = self;
+
+    if (wake_input(relays))
+        uv_timer_start(&relays->wake, on_wake, WAKE_MS, WAKE_MS);
 }
 
 /* What the command left in its input pipe, and what was read ahead of it, goes back to the file. Never more
@@ -305,8 +324,10 @@ static void give_back(struct relay *relay)
         lseek(relay->from, -(off_t)unread, SEEK_CUR);
 }
 
-void relays_drain(struct relays *relays)
+static void drain_relays(void *self)
 {
+    struct relays *relays = self;
+
     if (relays->relay[0].buffer)
         give_back(&relays->relay[0]);
     for (int fd = 1; fd < 3; fd++) {
@@ -328,6 +349,8 @@ void relays_drain(struct relays *relays)
         if (relays->relay[fd].buffer && !relays->relay[fd].done)
             finish(&relays->relay[fd]);
 }
+
+const struct part_calls relays_part = {.start = start_relays, .go = go_relays, .end = drain_relays};
 
 int relays_error(const struct relays *relays)
 {

@@ -8,9 +8,8 @@
 #ifndef CONFINE_RUN_RELAY_H
 #define CONFINE_RUN_RELAY_H
 
+#include "run/part.h"
 #include "util/util.h"
-
-#include <uv.h>
 
 #define RELAY_SIZE 65536
 
@@ -34,7 +33,12 @@ struct relay {
 struct relays {
     struct relay relay[3];
     uv_loop_t *loop;
+    uv_timer_t wake;
 };
+
+/* Copies by the events of the loop. At the end it copies what still stands in the pipes, and gives unread
+ * input back. */
+extern const struct part_calls relays_part;
 
 /*
  * relays_prepare() - look at 0 to 2 and decide.
@@ -46,17 +50,6 @@ int relays_prepare(struct relays *relays, int ret_standard[3]);
 
 /* relays_handed_over() - the command has its ends; ours of the output side are closed. */
 void relays_handed_over(struct relays *relays);
-
-/* relays_start() - copy by the events of @loop. Return: 0 or a negative libuv error. */
-int relays_start(struct relays *relays, uv_loop_t *loop);
-
-/* relays_wake() - read the terminal again if we are in its foreground by now. Return: is that worth asking
- * again? */
-bool relays_wake(struct relays *relays);
-
-/* relays_drain() - everything has ended: copy what still stands in the pipes, give unread input back, stop.
- */
-void relays_drain(struct relays *relays);
 
 /* relays_error() - errno of lost output, 0 if none was lost. */
 int relays_error(const struct relays *relays);

@@ -24,8 +24,10 @@
 #include "run/channel.h"
 #include "run/foreign.h"
 #include "run/launcher.h"
+#include "run/relay.h"
 #include "run/run_error.h"
 #include "run/spawn.h"
+#include "run/strangers.h"
 #include "run/supervise.h"
 #include "run/tmp.h"
 
@@ -73,58 +75,6 @@ static int open_standard(void)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) != fd)
             return -errno;
     return 0;
-}
-
-static volatile sig_atomic_t inner; /* pid of the process that does our work */
-static pid_t front;                 /* in that one: the process in front of it, else 0 */
-
-static void pass_on(int signum)
-{
-    if (inner > 0)
-        kill((pid_t)inner, signum);
-}
-
-/* Whoever ends the process in front of us, by SIGKILL as well, means the run: the guard then ends the rest.
- * To be said again after every change of user, which makes the kernel forget it. */
-static int die_with_front(void)
-{
-    if (front == 0)
-        return 0;
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
-        return -errno;
-    if (getppid() != front)
-        _exit(LINK_FAILED);
-    return 0;
-}
-
-/*
- * A shell that started us by `exec` leaves us its children. They are strangers: they must be neither killed
- * nor waited for. So the work is done in a fresh process; this one passes signals on and repeats the status.
- */
-static int leave_strangers(void)
-{
-    pid_t self = getpid();
-    int status;
-
-    if (waitpid(-1, &status, WNOHANG) < 0 && errno == ECHILD)
-        return 0;
-    inner = fork();
-    if (inner < 0)
-        return -errno;
-    if (inner == 0) {
-        front = self;
-        return die_with_front();
-    }
-    static const int passed[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT};
-    sigset_t none;
-
-    for (size_t i = 0; i < ARRAY_SIZE(passed); i++)
-        signal(passed[i], pass_on);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    while (waitpid((pid_t)inner, &status, 0) < 0 && errno == EINTR)
-        ;
-    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
 /* --- 1. before the chain ----------------------------------------------------------------------------------
@@ -335,7 +285,8 @@ static int prepare_watch(struct run *run)
 {
     run->supervision = (struct supervision){.resolved = run->resolved,
                                             .plan = run->plan,
-                                            .relays = &run->relays,
+                                            .parts = {{&relays_part, &run->relays}},
+                                            .part_count = 1,
                                             .process = run->pid,
                                             .channel = run->channel,
                                             .liveness = run->liveness,
@@ -353,7 +304,7 @@ static int attest(struct run *run)
 
     r = attest_controls(&run->attestation, run->resolved, run->missing);
     if (r == 0)
-        r = die_with_front();
+        r = strangers_watch_front();
     if (r < 0)
         return fail(run, -r, "act as the command's user");
     /* Sent before HERE has come: the chain finds its checks when it gets there, and nobody waits for the
@@ -558,7 +509,7 @@ int run_supervised_without(struct plan *plan, const struct resolved *resolved, c
     signal(SIGCHLD, SIG_DFL); /* ignored by the caller, it would take every child's status away */
     r = open_standard();
     if (r == 0)
-        r = leave_strangers();
+        r = strangers_leave();
     if (r == 0 && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
         r = -errno;
     if (r < 0) {

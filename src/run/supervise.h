@@ -5,12 +5,17 @@
 #define CONFINE_RUN_SUPERVISE_H
 
 #include "report/report.h"
-#include "run/relay.h"
+#include "run/part.h"
+
+#define SUPERVISION_PARTS 4
+
+struct loop;
 
 struct supervision {
     const struct resolved *resolved;
     struct plan *plan;
-    struct relays *relays;
+    struct part parts[SUPERVISION_PARTS]; /* started, and told, in this order */
+    size_t part_count;
     pid_t process;       /* our child: the command, or the one in front of it in a pid namespace */
     pid_t command;       /* who is signalled, as we see its number */
     int command_fd;      /* the same as a pidfd, where it is not our child and so may be gone; -1: it is */
@@ -21,6 +26,7 @@ struct supervision {
     struct report *report;
     /* Filled: */
     int exec_errno; /* 0: the command has started */
+    struct loop *loop;
 };
 
 /* supervise_block() - hold back the signals that supervise() forwards, from the very start, so that none is
@@ -28,7 +34,7 @@ struct supervision {
 void supervise_block(void);
 
 /*
- * supervise_prepare() - everything of it that can fail, to be done before `go`: loop, signals, relays.
+ * supervise_prepare() - everything of it that can fail, to be done before `go`: loop, signals, parts.
  * @supervision: kept until supervise() has returned
  *
  * Return: 0 or -errno.
@@ -45,6 +51,20 @@ void supervise_release(void);
  * supervise_prepare() comes first. Owns `liveness` and closes it.
  */
 void supervise(struct supervision *supervision);
+
+/*
+ * What parts may ask for, from their first call on.
+ *
+ * supervise_limit() - end the run because of the limit @name (static), unless another one has ended it.
+ * @at_once: by SIGKILL; else SIGTERM first, and the time of grace
+ */
+void supervise_limit(struct supervision *supervision, const char *name, bool at_once);
+
+/* supervise_signal() - as if @signum, one of those that are forwarded, had come to us. */
+void supervise_signal(struct supervision *supervision, int signum);
+
+/* supervise_kill() - end the run by SIGKILL; the outcome says what that did to the command. */
+void supervise_kill(struct supervision *supervision);
 
 /* supervise_now_ns() - CLOCK_MONOTONIC. */
 uint64_t supervise_now_ns(void);

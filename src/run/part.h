@@ -1,0 +1,32 @@
+/*
+ * part.h - what lives in the supervisor's loop beside the processes: relays, limits, a terminal, a control
+ * channel.
+ *
+ * The supervisor knows parts only by these calls; a part knows the supervisor by supervise.h and asks it to
+ * end the run or to signal the command.
+ */
+#ifndef CONFINE_RUN_PART_H
+#define CONFINE_RUN_PART_H
+
+#include <uv.h>
+
+struct supervision;
+
+struct part_calls {
+    /* Everything that can fail, before `go`. Return: 0, -errno or a libuv error. */
+    int (*start)(void *self, struct supervision *supervision, uv_loop_t *uv);
+    /* The word to start is given; NULL: nothing to do. */
+    void (*go)(void *self);
+    /* The command's program runs: its exec has been seen; NULL: nothing to do. It may have ended by then. */
+    void (*started)(void *self);
+    /* The last process has gone, and the outcome is not yet filled; NULL: nothing to do. */
+    void (*end)(void *self);
+};
+
+/* Borrowed: lives until supervise() or supervise_release() has returned. */
+struct part {
+    const struct part_calls *calls;
+    void *self;
+};
+
+#endif
