@@ -117,6 +117,7 @@ static int note_ephemeral(struct run *run)
 
 static int prepare(struct run *run, int standard[3])
 {
+    struct error left = {0};
     int r;
 
     r = attest_begin(&run->attestation, run->plan, run->resolved, run->missing);
@@ -126,6 +127,8 @@ static int prepare(struct run *run, int standard[3])
         r = tmp_make(&run->tmp, run->resolved, &run->report->error);
         if (r < 0)
             return r;
+        if (tmp_sweep(&run->tmp, &left) < 0)
+            strings_addf(&run->report->warnings, "%s: %s", left.reason, left.message);
         if (strings_add(&run->report->ephemeral, run->tmp.path) < 0)
             return error_no_memory(&run->report->error);
     }

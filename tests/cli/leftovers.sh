@@ -1,0 +1,98 @@
+#!/bin/bash
+# What a killed supervisor leaves in the place for temporary files, and who removes it.
+. "$(dirname "$0")/tap.sh"
+
+mkdir "$dir/tmp"
+export TMPDIR=$dir/tmp
+place=$TMPDIR/confine-$(id -u)
+
+# A run that has made a file in its temp directory, and waits; $run is the supervisor, $made its directory.
+start() {
+    rm -f up
+    "$confine" run -q --backend=landlock -w . -- \
+        sh -c 'mkdir -m 0 "$TMPDIR/closed"; echo x >"$TMPDIR/x"; ln -s / "$TMPDIR/root"; echo "$TMPDIR" >up.new; mv up.new up; exec sleep 300' &
+    run=$!
+    for _ in $(seq 600); do [ ! -e up ] || break; sleep 0.05; done
+    made=$(cat up)
+}
+kill_run() {
+    kill -KILL "$run"
+    wait "$run" 2>/dev/null
+}
+another() { call "$confine" run -q --backend=landlock --report "$dir/report" -- "$@"; }
+
+start
+stale=$made
+[ -f "$stale/x" ] && [ "$(dirname "$stale")" = "$place" ]
+result $? 'a run has its directory in the place of its caller'
+kill_run
+# The command is gone a moment later than its supervisor, and may still write.
+for _ in $(seq 200); do
+    another true
+    [ -e "$stale" ] || break
+    sleep 0.05
+done
+[ "$status" -eq 0 ] && [ ! -e "$stale" ] || why "status $status; $(ls -la "$stale" 2>&1)"
+result $? 'what a killed supervisor has left is removed by the next run'
+[ -z "$(ls -A "$TMPDIR")" ] || why "left: $(ls -A "$TMPDIR")"
+result $? 'and the place is gone with the last of them'
+
+start
+another true
+[ "$status" -eq 0 ] && [ -f "$made/x" ]
+result $? 'a directory in use stays'
+[[ $(field .warnings "$dir/report") != *temp-left* ]] || why "$(field .warnings "$dir/report")"
+result $? 'and nobody is told of it'
+kill_run
+for _ in $(seq 200); do
+    another true
+    [ -e "$made" ] || break
+    sleep 0.05
+done
+
+# What is no directory of a run: not followed, not removed.
+mkdir -m 0711 "$place"
+mkdir "$dir/precious"
+: >"$dir/precious/file"
+ln -s "$dir/precious" "$place/0123456789abcdef"
+: >"$place/file"
+another true
+[ "$status" -eq 0 ] && [ -f "$dir/precious/file" ] && [ -L "$place/0123456789abcdef" ] && [ -f "$place/file" ]
+result $? 'a link and a file in the place are let alone'
+rm -rf "$place"
+
+# A place that others could write, or that is none, is not used, and what is in it stays.
+foreign() { mkdir -m 0711 "$1" && chown 65534 "$1"; }
+for what in 'mkdir -m 0777' 'ln -s ../precious' touch $([ "$(id -u)" != 0 ] || echo foreign); do
+    # shellcheck disable=SC2086 # words
+    $what "$place"
+    [ ! -d "$place" ] || mkdir -p "$place/fedcba9876543210"
+    another sh -c 'echo "$TMPDIR" && : >"$TMPDIR/x"'
+    case $(cat "$dir/out") in
+    "$TMPDIR"/confine-????????????????) [ "$status" -eq 0 ] && [ -e "$place" ] ;;
+    *) why "TMPDIR is $(cat "$dir/out"), status $status" ;;
+    esac
+    result $? "another place is taken where one cannot be trusted ($what)"
+    [ ! -d "$place" ] || [ -L "$place" ] || [ -d "$place/fedcba9876543210" ]
+    result $? "and nothing is removed there ($what)"
+    rm -rf "$place" "$dir/precious/fedcba9876543210"
+done
+[ -z "$(ls -A "$TMPDIR")" ] || why "left: $(ls -A "$TMPDIR")"
+result $? 'nothing is left'
+
+# Many at once take, leave and sweep the place together.
+for _ in 1 2 3 4; do
+    start
+    kill_run
+done
+: >"$dir/failed"
+for i in $(seq 40); do
+    "$confine" run -q --backend=landlock --report "$dir/report.$i" -- sh -c ': >"$TMPDIR/x" && [ -f "$TMPDIR/x" ]' >>"$dir/failed" 2>&1 || echo "$i: $?" >>"$dir/failed" &
+done
+wait
+[ ! -s "$dir/failed" ] || why "$(head -3 "$dir/failed")"
+result $? 'forty runs at once have each its own'
+another true
+[ -z "$(ls -A "$TMPDIR")" ] || why "left: $(ls -A "$TMPDIR" "$place")"
+result $? 'and leave nothing'
+finish
