@@ -5,6 +5,7 @@
 #define CONFINE_REPORT_REPORT_H
 
 #include "backend/backend.h"
+#include "util/writer.h"
 
 #include <time.h>
 
@@ -55,12 +56,18 @@ enum enforcement { ENFORCEMENT_NONE = 0, ENFORCEMENT_PARTIAL, ENFORCEMENT_FULL }
  * nothing enforced. */
 enum enforcement report_enforcement(const struct report *report);
 
+/* report_enforcement_name() - the same as a word. */
+const char *report_enforcement_name(const struct report *report);
+
 /* report_gap() - is @surface claimed by the policy and not held? Used for `gaps`. */
 bool report_gap(const struct report *report, enum surface surface);
 
 /* report_json() - the report as one JSON object (docs/report.schema.json), newline at the end. Return: 0 or
  * -ENOMEM. */
 int report_json(const struct report *report, struct text *text);
+
+/* report_write() - the same as one value of a larger text. @key: its name there. */
+void report_write(const struct report *report, struct writer *writer, const char *key);
 
 /* report_summary() - at most 600 bytes of fixed sentences, for a person or a model. */
 void report_summary(const struct report *report, char *buffer, size_t size);

@@ -23,6 +23,11 @@ static const char *const enforcement_names[] = {
     [ENFORCEMENT_FULL] = "full",
 };
 
+const char *report_enforcement_name(const struct report *report)
+{
+    return enforcement_names[report_enforcement(report)];
+}
+
 #define REPORT_ROOM 16000 /* what a report takes; with what the allocator adds, below a power of two */
 
 /* Lists that several layers filled, each text once. NULL lists are skipped. */
@@ -123,7 +128,7 @@ static void write_enforced(struct writer *writer, const struct report *report)
     writer_text(writer, "backend", report->backend);
     write_chain(writer, report);
     write_tried(writer, report);
-    writer_text(writer, "enforcement", enforcement_names[report_enforcement(report)]);
+    writer_text(writer, "enforcement", report_enforcement_name(report));
     writer_array(writer, "gaps");
     for (int s = 0; s < SURFACE_COUNT; s++)
         if (report_gap(report, (enum surface)s))
@@ -215,17 +220,22 @@ static void write_tail(struct writer *writer, const struct report *report)
     write_error(writer, &report->error);
 }
 
+void report_write(const struct report *report, struct writer *writer, const char *key)
+{
+    text_reserve(&writer->text, writer->text.length + REPORT_ROOM);
+    writer_object(writer, key);
+    write_head(writer, report);
+    write_asked(writer, report);
+    write_enforced(writer, report);
+    write_tail(writer, report);
+    writer_end(writer);
+}
+
 int report_json(const struct report *report, struct text *text)
 {
     struct writer writer = {.text = *text};
 
-    text_reserve(&writer.text, writer.text.length + REPORT_ROOM);
-    writer_object(&writer, NULL);
-    write_head(&writer, report);
-    write_asked(&writer, report);
-    write_enforced(&writer, report);
-    write_tail(&writer, report);
-    writer_end(&writer);
+    report_write(report, &writer, NULL);
     text_add(&writer.text, "\n");
     *text = writer.text;
     return text->failed ? -ENOMEM : 0;

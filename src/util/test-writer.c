@@ -65,6 +65,22 @@ TEST(the_bytes_are_those_of_jansson)
     text_free(&writer.text);
 }
 
+TEST(in_one_line_it_says_the_same)
+{
+    struct writer lines = {0}, line = {.compact = true};
+    json_t *one, *other;
+
+    write_everything(&lines);
+    write_everything(&line);
+    check(line.text.data && !strchr(line.text.data, '\n'));
+    one = writer_value(&lines);
+    other = writer_value(&line);
+    need(one && other);
+    check(json_equal(one, other));
+    json_decref(one);
+    json_decref(other);
+}
+
 /* jansson writes DEL as it is; a terminal takes it for a command. */
 TEST(delete_is_a_control)
 {

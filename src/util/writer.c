@@ -88,6 +88,8 @@ static void new_line(struct writer *writer)
 {
     static const char blanks[] = "\n                                ";
 
+    if (writer->compact)
+        return;
     text_add_bytes(&writer->text, blanks, 1 + 2 * writer->depth);
 }
 

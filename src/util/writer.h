@@ -17,6 +17,7 @@ struct writer {
     size_t depth;
     char closing[WRITER_DEPTH]; /* how each open container ends */
     bool filled;                /* the innermost one has a value */
+    bool compact;               /* all of it in one line */
 };
 
 /*
