@@ -50,7 +50,6 @@ struct row {
     }
 
 static const struct row later_rows[] = {
-    OWN(OWN_CONTROL, "", "a control channel", "use --report"),
     OWN(OWN_SESSION, "", "a session", "use one confine run with a shell that does all of it"),
     OWN(OWN_CONVERT, "", "reading the settings of other sandboxes", "write a policy file"),
     LIST(LIST_ALLOW, "net.listed", "a network rule", "use --network none or host"),
@@ -85,6 +84,7 @@ static const struct row run_rows[] = {
 
 static const struct row exec_rows[] = {
     OWN(OWN_REPORT, "", "a report", ""),
+    OWN(OWN_CONTROL, "", "a control channel", ""),
     AMOUNT(KEY_LIMIT_TIME, limit_time_ms, "limit.time", "a time limit", ""),
     NAMED(KEY_GRACE, "", "a time between two signals", ""),
     NAMED(KEY_WAIT_ALL, "proc.survivor", "waiting for what is left", ""),

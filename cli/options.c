@@ -87,7 +87,7 @@ const struct option option_table[] = {
     {"report", 0, "FILE|fd:N", OPTION_OWN, OWN_REPORT, FOR_ALL, output_group,
      "write the report there, one JSON object"},
     {"control", 0, "fd:N|unix:PATH", OPTION_OWN, OWN_CONTROL, FOR_ALL, output_group,
-     "JSON lines both ways while the command runs; not in this version"},
+     "JSON lines both ways while the command runs, over a socket"},
     {"denials", 0, "auto|off", OPTION_KEY, KEY_DENIALS, FOR_ALL, output_group,
      "the observer of refusals; auto is not in this version"},
     {"planted", 0, "report|quarantine", OPTION_KEY, KEY_PLANTED, FOR_ALL, output_group,
@@ -231,6 +231,9 @@ static int store_own(struct options *options, const struct option *option, const
     switch (option->target) {
     case OWN_REPORT:
         options->report = value;
+        return 0;
+    case OWN_CONTROL:
+        options->control = value;
         return 0;
     case OWN_POLICY:
         return strings_add(&options->policies, value);

@@ -70,6 +70,7 @@ struct options {
     size_t given_count;
     struct strings policies; /* --policy, in order */
     const char *report;      /* as given, NULL: none */
+    const char *control;     /* likewise */
     int verbosity;           /* -1 quiet, 0, 1 everything */
     bool json;
     bool help;
@@ -83,7 +84,7 @@ struct options {
  * @argv: the words after the command's name, NULL-terminated, kept alive by the caller
  *
  * After the first error the options that follow are still read, but only for
- * --report: every failure is JSON too, where JSON was asked for.
+ * --report and --control: every failure is JSON too, where JSON was asked for.
  *
  * Return: 0, or a negative errno with @error (ERROR_USAGE); @options is valid either way.
  */

@@ -6,9 +6,11 @@
  * Mustn't: start anything before the report's file is open.
  */
 #include "run/run.h"
+#include "cli/attach.h"
 #include "cli/cli.h"
 #include "cli/confinement.h"
 #include "cli/output.h"
+#include "run/control.h"
 
 #include <errno.h>
 #include <string.h>
@@ -31,16 +33,27 @@ static int name_run(struct report *report, struct error *error)
     return 0;
 }
 
+/* Where it is told what happened. */
+struct outputs {
+    struct output report;
+    struct control control;
+};
+
 /* The report's file, once the grants are known or when they never will be. The first error is the one that
  * is reported; a second one is said. */
-static int open_report(struct output *output, const struct options *options, struct report *report)
+static int open_outputs(struct outputs *outputs, const struct options *options, struct report *report)
 {
     struct error second = {0};
-    int result;
+    int result = 0, fd = -1;
 
-    if (!options->report)
-        return 0;
-    result = output_open(output, options->report, report->resolved, &second);
+    if (options->report)
+        result = output_open(&outputs->report, options->report, report->resolved, &second);
+    if (result == 0 && options->control)
+        result = attach_control(options->control, outputs->report.fd, report->resolved, &fd, &second);
+    if (fd >= 0)
+        result = control_begin(&outputs->control, fd);
+    if (result < 0 && second.code == ERROR_NONE)
+        error_set(&second, ERROR_INTERNAL, -result, "control-unusable", "control: %s", strerror(-result));
     if (result < 0 && report->error.code == ERROR_NONE)
         report->error = second;
     else if (result < 0)
@@ -58,7 +71,7 @@ static void note_choice(const struct confinement *confinement, struct report *re
 }
 
 /* Everything between parsed options and the start. Return: 0, or a negative errno with the report's error. */
-static int prepare(struct confinement *confinement, const struct options *options, struct output *output,
+static int prepare(struct confinement *confinement, const struct options *options, struct outputs *outputs,
                    char **envp, struct report *report)
 {
     int result = cli_refuse_closed(&report->error), opened;
@@ -67,7 +80,7 @@ static int prepare(struct confinement *confinement, const struct options *option
         result = confinement_resolve(confinement, options, envp, &report->error);
     if (confinement->has_resolved)
         report->resolved = &confinement->resolved;
-    opened = open_report(output, options, report);
+    opened = open_outputs(outputs, options, report);
     if (result < 0 || opened < 0)
         return result < 0 ? result : opened;
     result = confinement_plan(confinement, true, &report->error);
@@ -79,12 +92,13 @@ static int prepare(struct confinement *confinement, const struct options *option
  * The attested start is the probe: what this machine cannot do shows itself there, before the command exists,
  * and then the next candidate starts. What failed for any other reason is the end of the run.
  */
-static int start(struct confinement *confinement, const struct options *options, struct report *report)
+static int start(struct confinement *confinement, const struct options *options, struct control *control,
+                 struct report *report)
 {
     for (;;) {
         struct error failed;
         int status = run_supervised(&confinement->plan, &confinement->resolved, &confinement->host,
-                                    options->argv, report);
+                                    options->argv, control->fd < 0 ? NULL : control, report);
         int result;
 
         if (report->outcome.kind != OUTCOME_NOT_STARTED || report->error.code == ERROR_NONE)
@@ -103,14 +117,11 @@ static int start(struct confinement *confinement, const struct options *options,
     }
 }
 
-/* People first, then the file: a reader that waits for the report finds everything said. */
-static void finish(const struct options *options, struct output *output, const struct report *report)
+static void write_report(struct output *output, const struct report *report)
 {
     struct error error = {0};
     struct text text = {0};
 
-    report_people(report, options->report ? -1 : options->verbosity, &text);
-    cli_say(&text);
     if (output->fd < 0)
         return;
     if (report_json(report, &text) < 0)
@@ -123,18 +134,40 @@ static void finish(const struct options *options, struct output *output, const s
         cli_fail(&error);
 }
 
+/* People first, then the file, then the channel: a reader that waits for one finds everything before it. */
+static void finish(const struct options *options, struct outputs *outputs, const struct report *report,
+                   int status)
+{
+    bool told = options->report || options->control;
+    struct error error = {0};
+    struct text text = {0};
+    int result;
+
+    report_people(report, told ? -1 : options->verbosity, &text);
+    cli_say(&text);
+    write_report(&outputs->report, report);
+    result = control_finish(&outputs->control, report, status);
+    if (result == 0)
+        return;
+    error_set(&error, ERROR_INTERNAL, -result, "control-failed", "control: nobody took the last line: %s",
+              strerror(-result));
+    cli_fail(&error);
+}
+
 int command_run(char **argv, char **envp)
 {
     /* Once per process. On the stack, that guards itself page by page, all of their pages would be touched.
      */
     static struct confinement confinement;
     static struct report report;
-    struct output output = OUTPUT_NONE;
+    static struct outputs outputs;
     static struct options options;
     struct text text = {0};
     int result, named, status;
 
     report.outcome.status = -1;
+    outputs.report = OUTPUT_NONE;
+    outputs.control.fd = outputs.control.waiter = -1;
     result = options_parse(&options, "run", FOR_RUN, argv, &report.error);
     if (result == 0 && options.help) {
         options_free(&options);
@@ -144,10 +177,11 @@ int command_run(char **argv, char **envp)
     report.command = options.argv;
     named = name_run(&report, result < 0 ? &(struct error){0} : &report.error);
     if (result < 0)
-        open_report(&output, &options, &report);
+        open_outputs(&outputs, &options, &report);
     else
-        result = named < 0 ? named : prepare(&confinement, &options, &output, envp, &report);
-    status = result == 0 ? start(&confinement, &options, &report) : cli_status(&report.error);
-    finish(&options, &output, &report);
+        result = named < 0 ? named : prepare(&confinement, &options, &outputs, envp, &report);
+    status =
+        result == 0 ? start(&confinement, &options, &outputs.control, &report) : cli_status(&report.error);
+    finish(&options, &outputs, &report, status);
     return status; /* all that is held goes with the process, sooner than it could be given back */
 }

@@ -156,7 +156,6 @@ static const struct later_row {
     const char *reason;
     const char *surface;
 } later_rows[] = {
-    {"control", FOR_RUN, "--control fd:3 -- true", "not-in-this-version", ""},
     {"session", FOR_RUN, "--session x -- true", "not-in-this-version", ""},
     {"allow", FOR_RUN, "--allow example.org -- true", "not-in-this-version", "net.listed"},
     {"listed", FOR_RUN, "-n listed -- true", "not-in-this-version", "net.listed"},
@@ -176,6 +175,7 @@ static const struct later_row {
     {"quarantine", FOR_RUN, "--planted quarantine -- true", "not-in-this-version", "later.exec"},
     {"observer", FOR_RUN, "--denials auto -- true", "not-in-this-version", ""},
     {"exec report", FOR_EXEC, "--report /r -- true", "needs-supervisor", ""},
+    {"exec control", FOR_EXEC, "--control fd:3 -- true", "needs-supervisor", ""},
     {"exec timeout", FOR_EXEC, "--timeout 1s -- true", "needs-supervisor", "limit.time"},
     {"exec limit time", FOR_EXEC, "--limit time=1s -- true", "needs-supervisor", "limit.time"},
     {"exec grace", FOR_EXEC, "--grace 1s -- true", "needs-supervisor", ""},

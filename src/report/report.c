@@ -137,7 +137,10 @@ static void add_outcome(const struct outcome *outcome, struct sentences *sentenc
                      (unsigned long long)outcome->wall_ms);
         break;
     case OUTCOME_LIMIT:
-        add_sentence(sentences, " Ended by the limit %s.", outcome->limit ? outcome->limit : "?");
+        if (outcome->limit && strcmp(outcome->limit, "control") == 0)
+            add_sentence(sentences, " Killed over the control channel.");
+        else
+            add_sentence(sentences, " Ended by the limit %s.", outcome->limit ? outcome->limit : "?");
         break;
     }
     if (outcome->survivors_killed > 0)

@@ -19,6 +19,11 @@ struct part_calls {
     void (*go)(void *self);
     /* The command's program runs: its exec has been seen; NULL: nothing to do. It may have ended by then. */
     void (*started)(void *self);
+    /* The limit @name has begun to end the run; NULL: nothing to do. */
+    void (*limited)(void *self, const char *name);
+    /* Asked for over the control channel; NULL: not this part's. Return: 0 or -errno. */
+    int (*resize)(void *self, unsigned columns, unsigned rows);
+    int (*close_input)(void *self); /* -ENOTTY: it does not stand between anybody and the command's input */
     /* The last process has gone, and the outcome is not yet filled; NULL: nothing to do. */
     void (*end)(void *self);
 };

@@ -59,7 +59,7 @@ static void probe_in_child(int answer, void *data)
     if (r == 0)
         r = backend_choose(&resolved, &host, true, &plan, &chosen, tried, &tried_count, &report.error);
     if (r == 0) {
-        run_supervised(&plan, &resolved, &host, command, &report);
+        run_supervised(&plan, &resolved, &host, command, NULL, &report);
         r = report.error.code == ERROR_NONE || report.error.code == ERROR_COMMAND_NOT_FOUND ? 0 : -EPERM;
     }
     row.usable = r == 0;

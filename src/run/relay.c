@@ -350,7 +350,20 @@ static void drain_relays(void *self)
             finish(&relays->relay[fd]);
 }
 
-const struct part_calls relays_part = {.start = start_relays, .go = go_relays, .end = drain_relays};
+/* What was read ahead reaches the command first, as far as its pipe takes it now. */
+static int close_input(void *self)
+{
+    struct relay *input = &((struct relays *)self)->relay[0];
+
+    if (!input->buffer)
+        return -ENOTTY;
+    if (!input->done && flush_held(input))
+        finish(input);
+    return 0;
+}
+
+const struct part_calls relays_part = {
+    .start = start_relays, .go = go_relays, .close_input = close_input, .end = drain_relays};
 
 int relays_error(const struct relays *relays)
 {

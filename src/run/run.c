@@ -22,6 +22,7 @@
 #include "links/chain.h"
 #include "run/attest.h"
 #include "run/channel.h"
+#include "run/control.h"
 #include "run/foreign.h"
 #include "run/launcher.h"
 #include "run/relay.h"
@@ -44,7 +45,8 @@ struct run {
     const struct resolved *resolved;
     char *const *command;
     struct report *report;
-    unsigned missing; /* canaries left out, by tests */
+    struct control *control; /* NULL: none */
+    unsigned missing;        /* canaries left out, by tests */
     struct tmp_directory tmp;
     struct relays relays;
     struct launch launch;
@@ -294,7 +296,18 @@ static int prepare_watch(struct run *run)
                                             .channel = run->channel,
                                             .liveness = run->liveness,
                                             .report = run->report};
+    if (run->control)
+        run->supervision.parts[run->supervision.part_count++] = (struct part){&control_part, run->control};
     return supervise_prepare(&run->supervision);
+}
+
+/* Whoever wanted this run has gone: it would be killed as soon as it had started. */
+static int refuse_abandoned(struct run *run)
+{
+    if (!run->control || !control_gone(run->control))
+        return 0;
+    return error_set(&run->report->error, ERROR_SANDBOX_UNAVAILABLE, EPIPE, "control-closed",
+                     "the control channel was closed before the command started");
 }
 
 static int attest(struct run *run)
@@ -325,6 +338,9 @@ static int attest(struct run *run)
         return r;
     r = attest_judge(&run->attestation, &results, size, run->becoming, run->plan, run->resolved,
                      &run->report->error);
+    if (r < 0)
+        return r;
+    r = refuse_abandoned(run);
     if (r < 0)
         return r;
     r = run->plan->foreign ? foreign_hold(run->pid) : 0;
@@ -440,6 +456,8 @@ static int watch(struct run *run)
     supervise(&run->supervision);
     limit_own_files(run, false);
     run->liveness = -1;
+    if (run->control)
+        control_judge(run->control, &run->report->outcome);
     return exit_status(run, run->supervision.exec_errno);
 }
 
@@ -464,6 +482,8 @@ static int run_unconfined(struct run *run)
         error_no_memory(&run->report->error);
         return LINK_FAILED;
     }
+    if (refuse_abandoned(run) < 0)
+        return LINK_FAILED;
     run->pid = spawn_chain(-1, &run->launch, standard, run->resolved->cwd_fd, unblock_signals, NULL);
     if (run->pid < 0)
         return run_error_exec(&run->report->error, (int)-run->pid, run->command[0], run->resolved->cwd_fd,
@@ -496,13 +516,14 @@ static void clear_run(struct run *run)
         run->relays.relay[fd] = (struct relay){.from = -1, .to = -1, .pipe = -1, .theirs = -1, .waiter = -1};
 }
 
-int run_supervised_without(struct plan *plan, const struct resolved *resolved, char *const *command,
-                           unsigned missing, struct report *report)
+static int run_once(struct plan *plan, const struct resolved *resolved, char *const *command,
+                    unsigned missing, struct control *control, struct report *report)
 {
     static struct run run;
     int r, status = LINK_FAILED;
 
     clear_run(&run);
+    run.control = control;
     run.plan = plan;
     run.resolved = resolved;
     run.command = command;
@@ -532,9 +553,15 @@ int run_supervised_without(struct plan *plan, const struct resolved *resolved, c
     return status;
 }
 
+int run_supervised_without(struct plan *plan, const struct resolved *resolved, char *const *command,
+                           unsigned missing, struct report *report)
+{
+    return run_once(plan, resolved, command, missing, NULL, report);
+}
+
 int run_supervised(struct plan *plan, const struct resolved *resolved, const struct host *host,
-                   char *const *command, struct report *report)
+                   char *const *command, struct control *control, struct report *report)
 {
     (void)host;
-    return run_supervised_without(plan, resolved, command, 0, report);
+    return run_once(plan, resolved, command, 0, control, report);
 }

@@ -6,16 +6,19 @@
 
 #include "report/report.h"
 
+struct control;
+
 /*
  * run_supervised() - `confine run`: launch, attest, supervise.
  * @plan:    made with supervised = true; its claims are raised and lowered to what this run showed
  * @command: argv of the command
+ * @control: the control channel, whose last line is the caller's to say; NULL: none
  * @report:  outcome and error are filled
  *
  * Return: the exit status of `confine run` (contract §3).
  */
 int run_supervised(struct plan *plan, const struct resolved *resolved, const struct host *host,
-                   char *const *command, struct report *report);
+                   char *const *command, struct control *control, struct report *report);
 
 /*
  * run_supervised_without() - the same with canaries left out: what a test sees when a check has no control.

@@ -80,8 +80,12 @@ void supervise_limit(struct supervision *supervision, const char *name, bool at_
 {
     struct loop *loop = supervision->loop;
 
-    if (!loop->limit)
+    if (!loop->limit) {
         loop->limit = name;
+        for (size_t i = 0; i < supervision->part_count; i++)
+            if (supervision->parts[i].calls->limited)
+                supervision->parts[i].calls->limited(supervision->parts[i].self, name);
+    }
     if (at_once || loop->tree.ended) {
         tree_kill(&loop->tree);
         return;
@@ -100,6 +104,24 @@ static void on_time(uv_timer_t *timer)
 void supervise_kill(struct supervision *supervision)
 {
     tree_kill(&supervision->loop->tree);
+}
+
+int supervise_resize(struct supervision *supervision, unsigned columns, unsigned rows)
+{
+    for (size_t i = 0; i < supervision->part_count; i++)
+        if (supervision->parts[i].calls->resize)
+            return supervision->parts[i].calls->resize(supervision->parts[i].self, columns, rows);
+    return -ENOTTY;
+}
+
+int supervise_close_input(struct supervision *supervision)
+{
+    int r = -ENOTTY;
+
+    for (size_t i = 0; i < supervision->part_count && r == -ENOTTY; i++)
+        if (supervision->parts[i].calls->close_input)
+            r = supervision->parts[i].calls->close_input(supervision->parts[i].self);
+    return r;
 }
 
 /* Stops this process as SIGTSTP by default does, and comes back when it is continued. In an orphaned process
@@ -128,6 +150,7 @@ void supervise_signal(struct supervision *supervision, int signum)
         stop_like_others();
         tree_signal_group(tree, SIGCONT);
         break;
+    case SIGSTOP: /* nobody can send it to us: a part asks for it */
     case SIGINT:
     case SIGQUIT:
     case SIGCONT:

@@ -66,6 +66,15 @@ void supervise_signal(struct supervision *supervision, int signum);
 /* supervise_kill() - end the run by SIGKILL; the outcome says what that did to the command. */
 void supervise_kill(struct supervision *supervision);
 
+/*
+ * supervise_resize() - give the terminal of this run another size.
+ * supervise_close_input() - the command finds the end of its input behind what was written to it.
+ *
+ * Return: 0; -ENOTTY when no part has such a terminal, or the input; or another -errno.
+ */
+int supervise_resize(struct supervision *supervision, unsigned columns, unsigned rows);
+int supervise_close_input(struct supervision *supervision);
+
 /* supervise_now_ns() - CLOCK_MONOTONIC. */
 uint64_t supervise_now_ns(void);
 

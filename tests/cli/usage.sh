@@ -45,7 +45,9 @@ refused "limit memory" 125 not-in-this-version "use a cgroup" --limit memory=1G 
 [ "$(field .error.surface "$dir/report")" = limit.memory ]
 result $? "limit memory names its surface"
 refused "network listed" 125 not-in-this-version "use --network none or host" -n listed -- touch "$dir/ran"
-refused "control" 125 not-in-this-version "use --report" --control fd:3 -- touch "$dir/ran"
+refused "control: no such descriptor" 125 control-unusable "not open" --control fd:77 -- touch "$dir/ran"
+refused "control: one of the command's" 125 option-value "0 to 2" --control fd:1 -- touch "$dir/ran"
+refused "control: neither" 125 option-value "for example --control fd:3" --control x -- touch "$dir/ran"
 refused "denials" 125 not-in-this-version "use --denials off" --denials auto -- touch "$dir/ran"
 echo '{"policy": 1, "limits": {"memory": "1G"}}' >"$dir/limits.json"
 refused "limit memory of a file" 125 not-in-this-version "limits.json" --policy "$dir/limits.json" -- touch "$dir/ran"
