@@ -4,7 +4,7 @@
  *     storm DAEMONS STORMS    double-forked daemons in sessions of their own, and processes that only fork;
  * then ends storm guard             looks for a guard of ours and tries to reach it; prints each errno
  *
- * Everything ends by itself after 20 seconds: a wall that is missing must not hurt the machine.
+ * Everything ends by itself after SECONDS: a wall that is missing must not hurt the machine.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -17,7 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifndef SECONDS
 #define SECONDS 20
+#endif
 
 static void daemonize(void)
 {

@@ -1,0 +1,140 @@
+"""runs.py - one run of confine seen from outside: status, report, and whether anything of it is still there.
+
+That nothing is left is not looked up in a list of processes: every process of a run inherits the write end of a
+pipe (--pass-fd), so the end of that pipe is the end of the last of them, whatever it is called and wherever it is.
+"""
+import json, os, select, shutil, signal, subprocess, sys, tempfile, time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+STAGE = os.environ["CONFINE_STAGE"]
+CONFINE = os.path.join(STAGE, "bin/confine")
+BACKENDS = ("namespace", "bubblewrap", "landlock")
+NOBODY = 65534
+GENEROUS = 60  # seconds for what must happen; only a failure takes them
+
+
+class Tap:
+    def __init__(self):
+        self.count, self.failed = 0, 0
+        print("TAP version 13")
+
+    def ok(self, good, name, why=""):
+        self.count += 1
+        self.failed += not good
+        print(f"{'ok' if good else 'not ok'} {self.count} - {name}", flush=True)
+        if not good:
+            print("\n".join(f"# {line[:400]}" for line in str(why).splitlines()[:12]), flush=True)
+        return good
+
+    def skip(self, name, why):
+        self.count += 1
+        print(f"ok {self.count} - {name} # SKIP {why}", flush=True)
+
+    def finish(self):
+        print(f"1..{self.count}")
+        sys.exit(1 if self.failed or not self.count else 0)
+
+
+class Place:
+    """A private directory, removed at the end, also when this process is told to end or is killed."""
+
+    def __init__(self):
+        # /tmp and /run are private in a view: the workspace lies elsewhere.
+        self.path = os.path.realpath(tempfile.mkdtemp(prefix="confine-runs.", dir="/var/tmp"))
+        os.chmod(self.path, 0o755)
+        self.work = os.path.join(self.path, "w")
+        self.home = os.path.join(self.path, "home")
+        self.tmp = os.path.join(self.path, "tmp")
+        for each in (self.work, self.home, self.tmp):
+            os.mkdir(each)
+            if os.geteuid() == 0:
+                os.chown(each, NOBODY, NOBODY)
+        subprocess.Popen(["setsid", "sh", "-c", 'while kill -0 "$1" 2>/dev/null; do sleep 1; done; rm -rf "$2"',
+                          "sh", str(os.getpid()), self.path], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                         stderr=subprocess.DEVNULL)
+        for signum in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            signal.signal(signum, lambda *_: sys.exit(130))
+
+    def remove(self):
+        for directory, names, _ in os.walk(self.path):
+            for name in names:
+                if not os.path.islink(os.path.join(directory, name)):
+                    os.chmod(os.path.join(directory, name), 0o700)
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def build(self, name, source, *flags):
+        path = os.path.join(self.path, name)
+        subprocess.run([os.environ.get("CC", "cc"), "-std=c11", "-D_GNU_SOURCE", "-O1", "-Wall", "-Wextra", "-static", *flags,
+                        "-o", path, os.path.join(HERE, source)], check=True)
+        return path
+
+
+class Run:
+    """A run that has been started: `pid`, and after wait() `status` and `report` (None if there is none)."""
+
+    def __init__(self, place, backend, options, command, stdin=subprocess.DEVNULL):
+        self.held, theirs = os.pipe()
+        report, writer = os.pipe()
+        os.set_inheritable(theirs, True)
+        os.set_inheritable(writer, True)
+        environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": place.home, "LC_ALL": "C", "TMPDIR": place.tmp}
+        self.process = subprocess.Popen(
+            [CONFINE, "run", "-q", "-b", backend, "-w", place.work, "--pass-fd", str(theirs), "--report", f"fd:{writer}",
+             *options, "--", *command], cwd=place.work, env=environment, stdin=stdin, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, pass_fds=(theirs, writer))
+        self.pid = self.process.pid
+        self.report_fd = report
+        os.close(theirs)
+        os.close(writer)
+
+    def gone(self, seconds=0):
+        """Has everything that holds the pipe ended, now or within that time?"""
+        ready, _, _ = select.select([self.held], [], [], seconds)
+        return bool(ready)
+
+    def wait(self):
+        code = self.process.wait(timeout=GENEROUS)
+        # What is left of a run that was killed may hold the other end: only what is there is read.
+        os.set_blocking(self.process.stderr.fileno(), False)
+        self.errors = (self.process.stderr.read() or b"").decode(errors="replace")
+        self.status = 128 - code if code < 0 else code
+        text = b""
+        while select.select([self.report_fd], [], [], GENEROUS)[0]:
+            part = os.read(self.report_fd, 65536)
+            if not part:
+                break
+            text += part
+        self.report = json.loads(text) if text else None
+        return self.status
+
+    def close(self):
+        for fd in (self.held, self.report_fd):
+            os.close(fd)
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.process.stderr.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def wait_for(path, process=None):
+    """The file is there, or the process has ended, or it took too long. Return: is it there?"""
+    end = time.monotonic() + GENEROUS
+    while not os.path.exists(path) and time.monotonic() < end and (process is None or process.poll() is None):
+        time.sleep(0.005)
+    return os.path.exists(path)
+
+
+def usable(place):
+    """Which backends work here: {name: None or why not}."""
+    answers = {}
+    for backend in BACKENDS:
+        with Run(place, backend, [], ["true"]) as run:
+            run.wait()
+            answers[backend] = None if run.status == 0 else run.errors.strip() or f"status {run.status}"
+    return answers
