@@ -21,6 +21,7 @@ struct view_known;
 struct builder {
     const struct resolved *resolved;
     struct view_known *known; /* namespace_hidden.c: one for each hidden path; NULL in other backends */
+    size_t covering;          /* the same: 1 + the first of a group that covers; 0: none */
     size_t granted;           /* the same: 1 + the last of the paths that is granted */
     const struct host *host;
     struct plan *plan;

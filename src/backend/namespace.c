@@ -40,7 +40,12 @@ static bool is_place(const char *path)
 
 bool view_shows(const struct builder *b, const char *path)
 {
-    return !view_is_private(path) || resolved_under_writable(b->resolved, path);
+    if (!view_is_private(path))
+        return true;
+    for (size_t i = 0; i < b->granted; i++)
+        if (b->resolved->paths[i].grant == GRANT_WRITE && view_within(path, b->resolved->paths[i].path))
+            return true;
+    return false;
 }
 
 bool view_masks_proc(const struct builder *b, const char *path)

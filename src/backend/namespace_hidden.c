@@ -24,6 +24,7 @@
 struct view_known {
     const struct hidden *above; /* the nearest of the others that it lies in; NULL: none */
     size_t group;               /* index of the first one in the same directory */
+    size_t next;                /* of the first one of a group that covers: 1 + the index of the next such */
     bool inside;                /* it lies in another one, or is the same */
     bool may_cover;             /* may_cover() */
     bool covers;                /* of the first one of a group: may any of them be covered? */
@@ -167,9 +168,8 @@ static unsigned count_layers(const struct builder *b, const struct hidden *hidde
     const struct resolved *resolved = b->resolved;
     unsigned layers = hidden->merged_parent ? 2 : 1;
 
-    for (size_t i = 0; i < resolved->hidden_count; i++)
-        layers += b->known[i].covers && known_of(b, hidden)->group != i &&
-                  in_parent(hidden->path, &resolved->hidden[i]);
+    for (size_t i = b->covering; i > 0; i = b->known[i - 1].next)
+        layers += known_of(b, hidden)->group != i - 1 && in_parent(hidden->path, &resolved->hidden[i - 1]);
     for (size_t i = 0; i < resolved->cache_count && b->plan->overlays; i++)
         if (resolved->caches[i].place != SIZE_MAX &&
             in_parent(resolved->paths[resolved->caches[i].place].path, hidden))
@@ -343,7 +343,12 @@ static void find_groups(struct builder *b, const struct hidden **sorted)
             first = sorted[i];
         known->group = (size_t)(first - b->resolved->hidden);
         known->may_cover = may_cover(b, sorted[i]);
-        known_of(b, first)->covers |= known->may_cover;
+        known = known_of(b, first);
+        if (known_of(b, sorted[i])->may_cover && !known->covers) {
+            known->covers = true;
+            known->next = b->covering;
+            b->covering = known->group + 1;
+        }
     }
 }
 

@@ -143,9 +143,8 @@ static void free_hidden(struct hidden *hidden, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         free(hidden[i].path);
-        free(hidden[i].name);
         free(hidden[i].sample);
-        fd_close(hidden[i].parent_fd);
+        fd_close(hidden[i].fd);
     }
     free(hidden);
 }
@@ -162,6 +161,11 @@ static void free_paths(struct resolved *resolved)
     free(resolved->levels);
     free_hidden(resolved->hidden, resolved->hidden_count);
     free_hidden(resolved->around, resolved->around_count);
+    for (size_t i = 0; i < resolved->parent_count; i++) {
+        fd_close(resolved->parents[i].fd);
+        free(resolved->parents[i].path);
+    }
+    free(resolved->parents);
     strings_free(&resolved->shown);
     for (size_t i = 0; i < resolved->edge_count; i++) {
         fd_close(resolved->edges[i].parent_fd);

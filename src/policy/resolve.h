@@ -58,10 +58,12 @@ struct hide_level {
 /* An object that is hidden: for the check and for the report. */
 struct hidden {
     char *path;
-    int parent_fd; /* O_PATH, owned */
+    int fd;        /* O_PATH, owned: the object, for backends that mount. -1: none, or taken into paths */
+    int parent_fd; /* O_PATH, of the parent */
+    size_t parent; /* index into parents */
     char *sample;  /* a readable file below parent_fd that is tried: the object, or one in a directory; NULL:
                       none */
-    char *name;    /* below parent_fd */
+    const char *name; /* below parent_fd; the end of path */
     mode_t type;
     dev_t device;
     ino_t inode;
@@ -77,6 +79,15 @@ struct hidden {
                          * `inside-writable`, `contains-grant`, `too-many-siblings`, `not-listable`, and of an
                          * alias `other-mount` */
     struct source source;
+};
+
+/* A directory that hidden things are in, opened once for all of them. */
+struct hidden_parent {
+    int fd;     /* O_PATH, owned */
+    char *path; /* canonical */
+    dev_t device;
+    ino_t inode;
+    size_t kept; /* 1 + an index into paths, where the chain gets it. 0: not yet */
 };
 
 /* An existing object outside every writable grant, next to an edge of one: rename(x, x) is tried on it. */
@@ -141,6 +152,8 @@ struct resolved {
     struct hidden *around; /* directories of which the hidden ones are what stands beside something granted or
                               shown: with mounts, the directory itself can be hidden */
     size_t around_count;
+    struct hidden_parent *parents; /* of both */
+    size_t parent_count;
     struct strings shown; /* canonical paths that --show names, as far as they are there, and named ones of
                              --read: seen although what they are in is hidden */
     struct edge *edges;

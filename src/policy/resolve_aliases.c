@@ -122,18 +122,13 @@ static int find_aliases(struct hiding *hiding, size_t index)
 
 /* Is nothing mounted below the directory that a named path is in? Then a view can show the directory anew,
  * without the name. */
-static int look_beside(struct hiding *hiding, struct hidden *hidden)
+static int look_beside(struct hiding *hiding, const struct hidden_parent *parent, struct way *way)
 {
     const struct mount_table *mounts = &hiding->resolving->mounts;
-    _cleanup_free_ char *parent = NULL;
-    const struct mount_row *own;
+    const struct mount_row *own = mounts_find(mounts, parent->fd, "", parent->path);
     struct statfs seen;
-    const char *name;
     bool plain;
 
-    if (path_parent(hidden->path, &parent, &name) < 0)
-        return -ENOMEM;
-    own = mounts_find(mounts, hidden->parent_fd, "", parent);
     plain = own != NULL;
     for (size_t i = 0; i < mounts->count && plain; i++) {
         struct mount_row *row = &mounts->rows[i];
@@ -141,11 +136,22 @@ static int look_beside(struct hiding *hiding, struct hidden *hidden)
 
         if (r < 0 && r != -ENOENT)
             return r;
-        plain = r == -ENOENT || !path_contains(parent, row->point);
+        plain = r == -ENOENT || !path_contains(parent->path, row->point);
     }
-    hidden->plain_parent = plain;
-    hidden->merged_parent = fstatfs(hidden->parent_fd, &seen) == 0 && seen.f_type == MOUNT_TYPE_OVERLAY;
+    way->plain = plain;
+    way->merged = fstatfs(parent->fd, &seen) == 0 && seen.f_type == MOUNT_TYPE_OVERLAY;
+    way->beside = true;
     return 0;
+}
+
+static int note_beside(struct hiding *hiding, struct hidden *hidden)
+{
+    struct way *way = &hiding->ways[hidden->parent];
+    int r = way->beside ? 0 : look_beside(hiding, &hiding->resolving->resolved->parents[hidden->parent], way);
+
+    hidden->plain_parent = way->plain;
+    hidden->merged_parent = way->merged;
+    return r;
 }
 
 static int look_at_all(struct hiding *hiding)
@@ -161,7 +167,7 @@ static int look_at_all(struct hiding *hiding)
             r = find_aliases(hiding, i);
     for (size_t i = 0; i < resolved->hidden_count && r == 0; i++)
         if (resolved->hidden[i].named)
-            r = look_beside(hiding, &resolved->hidden[i]);
+            r = note_beside(hiding, &resolved->hidden[i]);
     return r;
 }
 

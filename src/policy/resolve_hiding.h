@@ -6,6 +6,7 @@
 #define CONFINE_POLICY_RESOLVE_HIDING_H
 
 #include "policy/resolve_internal.h"
+#include "util/lookup.h"
 
 #define SIBLINGS_MAX 512
 
@@ -25,8 +26,22 @@ struct listing {
     bool complete;        /* else nothing is known, and every name has to be tried */
 };
 
+/* What is known of a parent, and so of all that is hidden in it. */
+struct way {
+    bool looked; /* `trouble` and `above` are known */
+    bool led;    /* the levels lead to it */
+    bool beside; /* `plain` and `merged` are known */
+    bool plain;  /* as plain_parent */
+    bool merged; /* as merged_parent */
+    size_t above;
+    const char *trouble; /* why nothing in it can be held by levels; NULL: it can */
+};
+
 struct hiding {
     struct resolving *resolving;
+    struct way *ways;        /* one for each of resolved->parents */
+    struct lookup by_parent; /* index of a parent by its name */
+    struct lookup by_path;   /* index of what is hidden by its name; until that is sorted */
     struct listing homes[4];
     size_t home_count;
     struct above *above;
@@ -43,10 +58,14 @@ int hiding_each_above(struct hiding *hiding, const char *path,
                       int (*visit)(struct hiding *hiding, size_t above, const char *name, void *data),
                       void *data);
 
-/* hide_object() - note that @opened is to be hidden, unless it is shown. Return: 0 or a negative errno with
- * the error set. */
-int hide_object(struct hiding *hiding, const struct asked *asked, const struct opened *opened,
+/* hide_object() - note that @opened is to be hidden, unless it is shown. Takes of @opened what it needs.
+ * Return: 0 or a negative errno with the error set. */
+int hide_object(struct hiding *hiding, const struct asked *asked, struct opened *opened,
                 struct source source);
+
+/* hiding_index() - look at all that is hidden anew: indexes have moved. Return: 0 or -ENOMEM with the error
+ * set. */
+int hiding_index(struct hiding *hiding);
 
 /* hiding_aliases() - hide the same objects where another mount shows them. Return: 0 or a negative errno with
  * the error set. */

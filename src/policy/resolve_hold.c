@@ -132,14 +132,15 @@ static int note_trouble(struct hiding *hiding, size_t above, const char *name, v
     return 0;
 }
 
+/* DATA: whether the name is known not to be there. */
 static int add_level(struct hiding *hiding, size_t at, const char *name, void *data)
 {
     struct resolving *resolving = hiding->resolving;
     struct resolved *resolved = resolving->resolved;
     struct above *above = &hiding->above[at];
+    const bool *alone = data;
     struct strings *except;
 
-    (void)data;
     if (above->level == SIZE_MAX) {
         struct opened opened = {.fd = above->fd, .path = strdup(above->path), .st = above->st};
         size_t index;
@@ -155,7 +156,7 @@ static int add_level(struct hiding *hiding, size_t at, const char *name, void *d
         resolved->levels[above->level] = (struct hide_level){.path = index};
     }
     except = &resolved->levels[above->level].except;
-    if (!strings_have(except, name) && strings_add(except, name) < 0)
+    if ((*alone || !strings_have(except, name)) && strings_add(except, name) < 0)
         return error_no_memory(resolving->error);
     return 0;
 }
@@ -186,28 +187,31 @@ static bool is_granted(const struct resolved *resolved, const char *path)
     return false;
 }
 
-/* Do the levels lead to the directory in which the object was seen? */
-static int check_way(struct hiding *hiding, const struct hidden *hidden)
+/* What stands in the way of levels, and whether they lead to the directory in which the object was seen.
+ * Return: 0 or a negative errno with the error set. */
+static int look_at_way(struct hiding *hiding, const struct hidden *hidden, struct way *way)
 {
-    _cleanup_free_ char *parent = NULL;
-    const char *name;
-    struct stat st;
-    int above;
+    const struct hidden_parent *parent = &hiding->resolving->resolved->parents[hidden->parent];
+    int r = hiding_each_above(hiding, hidden->path, note_trouble, &way->trouble), above;
 
-    if (path_parent(hidden->path, &parent, &name) < 0)
-        return error_no_memory(hiding->resolving->error);
-    above = look_above(hiding, parent);
-    if (above < 0)
-        return above;
-    if (fstat(hidden->parent_fd, &st) != 0 || st.st_dev != hiding->above[above].st.st_dev ||
-        st.st_ino != hiding->above[above].st.st_ino)
-        return fail_changed(hiding, hidden->path, ESTALE);
-    return 0;
+    if (r == 0 && !way->trouble) {
+        above = look_above(hiding, parent->path);
+        if (above < 0)
+            return above;
+        if (parent->device != hiding->above[above].st.st_dev ||
+            parent->inode != hiding->above[above].st.st_ino)
+            return fail_changed(hiding, hidden->path, ESTALE);
+        way->above = (size_t)above;
+    }
+    way->looked = r == 0;
+    return r;
 }
 
 static int find_hold(struct hiding *hiding, struct hidden *hidden)
 {
     const struct resolved *resolved = hiding->resolving->resolved;
+    struct way *way = &hiding->ways[hidden->parent];
+    bool alone = way->led; /* no other is hidden by this name, and those that lie in it come later */
     int r;
 
     if (holds_grant(hiding->resolving, hidden->path))
@@ -216,11 +220,15 @@ static int find_hold(struct hiding *hiding, struct hidden *hidden)
         hidden->held = "inside-writable";
     if (hidden->held || !is_granted(resolved, hidden->path))
         return 0;
-    r = hiding_each_above(hiding, hidden->path, note_trouble, &hidden->held);
+    r = way->looked ? 0 : look_at_way(hiding, hidden, way);
+    if (r == 0)
+        hidden->held = way->trouble;
     if (r < 0 || hidden->held)
         return r;
-    r = check_way(hiding, hidden);
-    return r < 0 ? r : hiding_each_above(hiding, hidden->path, add_level, NULL);
+    if (alone)
+        return add_level(hiding, way->above, hidden->name, &alone);
+    way->led = true;
+    return hiding_each_above(hiding, hidden->path, add_level, &alone);
 }
 
 static int hold(struct hiding *hiding, struct hidden *hidden)
@@ -329,7 +337,8 @@ static int hide_around(struct hiding *hiding, size_t index)
     resolved->hidden_count--;
     memmove(&resolved->hidden[index], &resolved->hidden[index + 1],
             (resolved->hidden_count - index) * sizeof(around));
-    return 1;
+    r = hiding_index(hiding);
+    return r < 0 ? r : 1;
 }
 
 static int hide_around_all(struct hiding *hiding)
@@ -342,45 +351,61 @@ static int hide_around_all(struct hiding *hiding)
     return r < 0 ? r : 0;
 }
 
+/* Is one of the directories that PATH lies in held itself? */
+static bool is_covered(const struct lookup *held, const char *path)
+{
+    for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/'))
+        if (lookup_find(held, path, (size_t)(slash - path)) != LOOKUP_NONE)
+            return true;
+    return false;
+}
+
 /* Outermost first: what lies in something held needs nothing of its own. */
 int hiding_hold(struct hiding *hiding)
 {
     struct resolved *resolved = hiding->resolving->resolved;
     int r = hide_around_all(hiding);
+    struct lookup held = {0};
 
     if (resolved->hidden_count > 1)
         qsort(resolved->hidden, resolved->hidden_count, sizeof(*resolved->hidden), compare_hidden);
     for (size_t i = 0; i < resolved->hidden_count && r == 0; i++) {
         struct hidden *hidden = &resolved->hidden[i];
-        bool covered = false;
 
-        for (size_t j = 0; j < i && !covered; j++)
-            covered = !resolved->hidden[j].held && path_contains(resolved->hidden[j].path, hidden->path);
-        if (!covered)
+        if (!is_covered(&held, hidden->path))
             r = hold(hiding, hidden);
+        if (r == 0 && !hidden->held && lookup_add(&held, hidden->path, strlen(hidden->path), i) < 0)
+            r = error_no_memory(hiding->resolving->error);
     }
+    lookup_free(&held);
     return r;
 }
 
 /* --- for backends that mount ---------------------------------------------------------------------------- */
 
-/* One more descriptor, which the chain gets. Takes FD over. */
-static int keep_object(struct resolving *resolving, int fd, const char *path, const struct stat *want,
+/* One more descriptor, which the chain gets. Takes FD over. Return: 0 or a negative errno with the error set.
+ */
+static int keep_object(struct resolving *resolving, int fd, const char *path, const struct stat *st,
                        size_t *ret)
 {
-    struct opened opened = {.fd = fd, .path = strdup(path)};
-    int r = opened.path && fd >= 0 && fstat(fd, &opened.st) == 0 ? 0 : -ENOMEM;
+    struct opened opened = {.fd = fd, .path = strdup(path), .st = *st};
+    int r = opened.path ? resolving_add(resolving, &opened, GRANT_NONE, false, true, ret)
+                        : error_no_memory(resolving->error);
 
-    if (r == 0 && (opened.st.st_dev != want->st_dev || opened.st.st_ino != want->st_ino))
-        r = -ESTALE;
-    if (r == 0)
-        r = resolving_add(resolving, &opened, GRANT_NONE, false, true, ret);
-    else
-        error_set(resolving->error, ERROR_POLICY_INVALID, fd < 0 ? errno : -r, "path-changed",
-                  "the hidden paths: %s: it changed while it was looked at", QUOTE(path));
     *ret += r == 0; /* 0 means none */
     opened_free(&opened);
     return r;
+}
+
+static int keep_parent(struct resolving *resolving, struct hidden_parent *parent)
+{
+    const struct stat st = {.st_mode = S_IFDIR, .st_dev = parent->device, .st_ino = parent->inode};
+    int fd = fcntl(parent->fd, F_DUPFD_CLOEXEC, 3);
+
+    if (fd < 0)
+        return error_set(resolving->error, ERROR_SANDBOX_UNAVAILABLE, errno, "too-many-files",
+                         "the hidden paths: %s: %s", QUOTE(parent->path), strerror(errno));
+    return keep_object(resolving, fd, parent->path, &st, &parent->kept);
 }
 
 static int keep_objects(struct resolving *resolving, struct hidden *list, size_t count)
@@ -389,18 +414,15 @@ static int keep_objects(struct resolving *resolving, struct hidden *list, size_t
 
     for (size_t i = 0; i < count && r == 0; i++) {
         struct hidden *hidden = &list[i];
-        struct stat object = {.st_dev = hidden->device, .st_ino = hidden->inode}, above;
-        _cleanup_free_ char *parent = NULL;
-        const char *name;
+        const struct stat st = {.st_mode = hidden->type, .st_dev = hidden->device, .st_ino = hidden->inode};
+        struct hidden_parent *parent = &resolving->resolved->parents[hidden->parent];
 
-        if (hidden->parent_fd < 0 || fstat(hidden->parent_fd, &above) != 0 ||
-            path_parent(hidden->path, &parent, &name) < 0)
+        if (hidden->fd < 0)
             continue;
-        r = keep_object(resolving, openat(hidden->parent_fd, hidden->name, O_PATH | O_NOFOLLOW | O_CLOEXEC),
-                        hidden->path, &object, &hidden->object);
-        if (r == 0)
-            r = keep_object(resolving, fcntl(hidden->parent_fd, F_DUPFD_CLOEXEC, 3), parent, &above,
-                            &hidden->directory);
+        r = keep_object(resolving, steal_fd(&hidden->fd), hidden->path, &st, &hidden->object);
+        if (r == 0 && parent->kept == 0)
+            r = keep_parent(resolving, parent);
+        hidden->directory = parent->kept;
     }
     return r;
 }
@@ -408,11 +430,7 @@ static int keep_objects(struct resolving *resolving, struct hidden *list, size_t
 int resolve_hidden_objects(struct resolving *resolving)
 {
     struct resolved *resolved = resolving->resolved;
-    const char *backend = resolving->policy->backend;
-    int r;
+    int r = keep_objects(resolving, resolved->hidden, resolved->hidden_count);
 
-    if (backend && strcmp(backend, "landlock") == 0)
-        return 0;
-    r = keep_objects(resolving, resolved->hidden, resolved->hidden_count);
     return r == 0 ? keep_objects(resolving, resolved->around, resolved->around_count) : r;
 }
