@@ -7,9 +7,12 @@
  */
 #include "policy/policy_explain.h"
 #include "policy/policy_keys.h"
+#include "policy/resolve_internal.h"
 #include "util/json.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 
 struct answer {
     const struct resolved_path *read, *write,
@@ -151,7 +154,24 @@ static void say_exception(const struct resolved *resolved, const struct exceptio
     resolved_source(resolved, &exception->source, text);
 }
 
-static void say_answer(const struct resolved *resolved, const struct answer *answer, struct text *text)
+static bool is_in_private_place(const char *path)
+{
+    char below[PATH_MAX + 1];
+
+    snprintf(below, sizeof(below), "%s/", path); /* the place itself as well */
+    return is_private_place(below);
+}
+
+/* With a view of its own the command finds another thing at @canonical: no grant brings the host's there. */
+static bool is_replaced(const struct answer *answer, const char *canonical)
+{
+    const struct resolved_path *grant = answer->write ? answer->write : answer->read;
+
+    return grant && !answer->special && is_in_private_place(canonical) && !is_in_private_place(grant->path);
+}
+
+static void say_answer(const struct resolved *resolved, const struct answer *answer, const char *canonical,
+                       struct text *text)
 {
     if (resolved->mode == MODE_DANGER_FULL_ACCESS) {
         text_addf(text, "everything: mode danger-full-access, from %s, confines nothing",
@@ -166,6 +186,10 @@ static void say_answer(const struct resolved *resolved, const struct answer *ans
         return;
     }
     say_allowed(resolved, answer, text);
+    if (is_replaced(answer, canonical))
+        text_add(
+            text,
+            "; with a view of its own (namespace, bubblewrap) a private place, without what is there now");
     if (answer->hidden) {
         text_addf(text, "; without mounts NOT hidden (%s) although asked for as ", answer->hidden->held);
         say_hidden(resolved, answer->hidden, text);
@@ -232,7 +256,7 @@ void explain_path(const struct resolved *resolved, const char *canonical, struct
     struct answer answer = find_answer(resolved, canonical);
 
     text_addf(text, "%s: ", QUOTE(canonical));
-    say_answer(resolved, &answer, text);
+    say_answer(resolved, &answer, canonical, text);
     text_add(text, "\n");
 }
 
@@ -246,7 +270,7 @@ static json_t *make_path(const struct resolved *resolved, const char *canonical)
     struct text rule = {0};
     int failed;
 
-    say_answer(resolved, &answer, &rule);
+    say_answer(resolved, &answer, canonical, &rule);
     failed =
         rule.failed || !object || value_set_path(object, "path", canonical) < 0 ||
         json_object_set_new(object, "read",
@@ -258,6 +282,8 @@ static json_t *make_path(const struct resolved *resolved, const char *canonical)
         json_object_set_new(object, "hidden", json_boolean(hidden)) != 0 ||
         json_object_set_new(object, "protected",
                             json_boolean(!everything && answer.write && answer.protected != SIZE_MAX)) != 0 ||
+        json_object_set_new(object, "private",
+                            json_boolean(!everything && is_replaced(&answer, canonical))) != 0 ||
         value_set_text(object, "rule", rule.data) < 0;
     text_free(&rule);
     if (!failed)

@@ -111,6 +111,12 @@ result $? "policy of a path names the file, the place and the reason"
 call "$confine" policy $backend -w . --hide "$HOME/.aws"
 grep -q "^hidden     $HOME/.aws  (from --hide)" "$dir/out" && grep -q "^writable   $dir/w  (the workspace, from --workspace)" "$dir/out"
 result $? "policy says what the paths became"
+call "$confine" policy -w . /tmp/some/file /dev/shm /run /etc "$dir/w"
+[ "$(grep -c 'a private place' "$dir/out")" -eq 3 ] && ! grep -E "^(/etc|$dir/w):" "$dir/out" | grep -q 'a private place'
+result $? "policy of a path says where a view has a private place"
+call "$confine" policy -w . --json "$dir/w" /run/x
+json "$dir/out" '[p["private"] for p in d] == [False, True]'
+result $? "but not where the host's is granted"
 rm -rf .git shown "$HOME/.aws" "$HOME/.config"
 call "$confine" policy -w . --json "$dir/w/new" /etc/passwd
 [ "$status" -eq 0 ] && json "$dir/out" 'len(d) == 2'
