@@ -46,7 +46,11 @@ struct chain {
     char **envp;              /* passed through, never read but for PATH */
     char **words;             /* the whole argv of the process, for whoever must not leave it readable */
     const struct link *fused; /* ends with a NULL name; NULL in a link that stands alone */
+    char *stack;              /* CHAIN_STACK bytes, 16-aligned, for a child of control.h */
 };
+
+/* Of the first process's own stack: a page of its own would take longer to get than such a child lives. */
+#define CHAIN_STACK 512
 
 /* Appends TEXT to LINE at AT, with everything that is not printable ASCII escaped as \xNN: names come from
  * outside, and a terminal obeys what it is sent. Returns the new end; cuts at SIZE - 1. */
@@ -245,7 +249,8 @@ static inline void chain_start(const struct chain *chain)
 #define LINK_MAIN(NAME, FUNCTION)                                                                            \
     int main(int argc, char **argv, char **envp)                                                             \
     {                                                                                                        \
-        struct chain chain = {.name = NAME, .argv = argv, .envp = envp, .words = argv};                      \
+        char stack[CHAIN_STACK] __attribute__((aligned(16)));                                                \
+        struct chain chain = {.name = NAME, .argv = argv, .envp = envp, .words = argv, .stack = stack};      \
                                                                                                              \
         (void)argc;                                                                                          \
         chain_start(&chain);                                                                                 \

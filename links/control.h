@@ -39,8 +39,6 @@
 #define __WALL 0x40000000
 #endif
 
-#define CONTROL_STACK 4096
-
 /* What is shared need not be copied; credentials cannot be shared by two processes, and they are all that the
  * pair is about. Mustn't: share the descriptors. A table that two processes have grows only after every other
  * processor was waited for: milliseconds, where the next descriptor is the 65th. */
@@ -82,10 +80,8 @@ static inline int inspect_control(const struct control *control)
  */
 static inline void control_start(const struct chain *chain, struct control *control)
 {
-    static char stack[CONTROL_STACK] __attribute__((aligned(16)));
-
     chain_set_dumpable(chain, true);
-    control->pid = clone(control_child, stack + sizeof(stack), CONTROL_SHARED, NULL);
+    control->pid = clone(control_child, chain->stack + CHAIN_STACK, CONTROL_SHARED, NULL);
     if (control->pid < 0)
         chain_fatal_errno(chain, "control child", errno);
 }

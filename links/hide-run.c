@@ -58,7 +58,6 @@ struct hide {
     size_t exception_count;
     size_t entry_count;
     size_t shown_count;
-    const char *shown[SHOWN_MAX];
     struct level level[LEVELS_MAX];
     struct exception exception[EXCEPTIONS_MAX];
 };
@@ -86,7 +85,7 @@ static char **parse_options(const struct chain *chain, struct hide *hide)
         } else if (chain_option(chain, &at, "--show", &value)) {
             if (hide->shown_count == SHOWN_MAX)
                 chain_fatal(chain, "--show", "usage: at most 1024 paths");
-            hide->shown[hide->shown_count++] = value;
+            hide->shown_count++;
         } else {
             break;
         }
@@ -241,6 +240,22 @@ static void grant_path(const struct chain *chain, int ruleset, const char *path,
     domain_close(fd, path);
 }
 
+/* Once more through the options, now for what is shown: a list of them would take a page more. */
+static void grant_shown(const struct chain *chain, int ruleset)
+{
+    size_t at = 1;
+
+    while (chain->argv[at]) {
+        const char *value;
+
+        if (chain_option(chain, &at, "--show", &value))
+            grant_path(chain, ruleset, value, LANDLOCK_FS_READ_FILE);
+        else if (!chain_option(chain, &at, "--level", &value) &&
+                 !chain_option(chain, &at, "--except", &value))
+            break;
+    }
+}
+
 /*
  * hide_run() - the link; see the head of this file.
  *
@@ -264,8 +279,7 @@ int hide_run(struct chain *chain)
     control_start(chain, &control);
     if (attr.handled_access_fs & LANDLOCK_FS_REFER)
         grant_path(chain, ruleset, "/", LANDLOCK_FS_REFER);
-    for (size_t i = 0; i < hide.shown_count; i++)
-        grant_path(chain, ruleset, hide.shown[i], LANDLOCK_FS_READ_FILE);
+    grant_shown(chain, ruleset);
     open_levels(chain, &hide);
     for (size_t i = 0; i < hide.level_count; i++)
         grant_level(chain, &hide, &hide.level[i], ruleset);

@@ -23,8 +23,9 @@ static const struct link links[] = {
 
 int chain_launch(char **argv, char **envp)
 {
+    char stack[CHAIN_STACK] __attribute__((aligned(16)));
     struct chain chain = {
-        .name = "confine-launch", .argv = argv, .envp = envp, .words = argv, .fused = links};
+        .name = "confine-launch", .argv = argv, .envp = envp, .words = argv, .fused = links, .stack = stack};
 
     chain_start(&chain);
     if (!argv[1])

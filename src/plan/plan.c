@@ -7,8 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define WORDS_MOSTLY  96
+#define CHECKS_MOSTLY 32
+
 static int add_word(struct plan *plan, struct word word)
 {
+    if (!plan->words && !array_expect(&plan->words, WORDS_MOSTLY, sizeof(word)))
+        return -ENOMEM;
     if (!array_more(&plan->words, plan->word_count, sizeof(word)))
         return -ENOMEM;
     plan->words[plan->word_count++] = word;
@@ -88,6 +93,8 @@ int plan_check(struct plan *plan, struct check check)
 {
     if (plan->check_count == CHANNEL_CHECKS_MAX)
         return -E2BIG;
+    if (!plan->checks && !array_expect(&plan->checks, CHECKS_MOSTLY, sizeof(check)))
+        return -ENOMEM;
     if (!array_more(&plan->checks, plan->check_count, sizeof(check)))
         return -ENOMEM;
     plan->checks[plan->check_count++] = check;

@@ -240,6 +240,7 @@ struct set {
 };
 extern const struct set policy_sets[]; /* ends with a NULL name */
 const struct set *set_by_name(const char *name);
-bool secret_name(const char *variable); /* does the name look like a secret (@secrets)? */
+/* secret_name() - do the first @length bytes of @variable, its name, look like a secret (@secrets)? */
+bool secret_name(const char *variable, size_t length);
 
 #endif

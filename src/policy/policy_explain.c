@@ -97,7 +97,7 @@ static void print_value(struct text *text, const struct policy_key *key, const s
             text->failed = true;
             return;
         }
-        if (secret_name(name)) {
+        if (secret_name(name, (size_t)length)) {
             text_addf(text, "%s=(not shown)", name);
             return;
         }

@@ -407,11 +407,11 @@ static char upper(char byte)
 }
 
 /* Back to the last star only: linear in practice, quadratic at worst, never recursive. */
-static bool matches(const char *pattern, const char *name)
+static bool matches(const char *pattern, const char *name, const char *end)
 {
     const char *star = NULL, *retry = NULL;
 
-    while (*name) {
+    while (name < end) {
         if (*pattern == '*') {
             star = ++pattern;
             retry = name;
@@ -424,7 +424,7 @@ static bool matches(const char *pattern, const char *name)
             pattern = star;
             do /* the next place where the part after the star could begin */
                 retry++;
-            while (*retry && upper(*retry) != *star && *star != '*');
+            while (retry < end && upper(*retry) != *star && *star != '*');
             name = retry;
         } else {
             return false;
@@ -437,32 +437,33 @@ static bool matches(const char *pattern, const char *name)
 
 /* One bit per letter that occurs. A pattern cannot match a name that lacks one of its letters, and nearly all
  * names lack one. */
-static uint32_t letters_of(const char *text)
+static uint32_t letters_of(const char *text, size_t length)
 {
     uint32_t letters = 0;
 
-    for (; *text; text++)
-        if (*text != '*' && *text != '!')
-            letters |= UINT32_C(1) << (upper(*text) & 31);
+    for (size_t i = 0; i < length; i++)
+        if (text[i] != '*' && text[i] != '!')
+            letters |= UINT32_C(1) << (upper(text[i]) & 31);
     return letters;
 }
 
-bool secret_name(const char *variable)
+bool secret_name(const char *variable, size_t length)
 {
     static uint32_t needed[ARRAY_SIZE(secrets)];
-    uint32_t letters = letters_of(variable);
+    const char *end = variable + length;
+    uint32_t letters = letters_of(variable, length);
     bool secret = false;
 
     for (size_t i = 0; secrets[i].value; i++) {
         const char *pattern = secrets[i].value;
 
         if (!needed[i])
-            needed[i] = letters_of(pattern);
+            needed[i] = letters_of(pattern, strlen(pattern));
         if (needed[i] & ~letters)
             continue;
-        if (pattern[0] == '!' && matches(pattern + 1, variable))
+        if (pattern[0] == '!' && matches(pattern + 1, variable, end))
             return false;
-        secret = secret || (pattern[0] != '!' && matches(pattern, variable));
+        secret = secret || (pattern[0] != '!' && matches(pattern, variable, end));
     }
     return secret;
 }

@@ -28,10 +28,13 @@ struct search {
 static int try_name(const char *name, void *data)
 {
     struct search *search = data;
-    char path[PATH_MAX];
-    int length = snprintf(path, sizeof(path), "%s/%s", search->directory[1] ? search->directory : "", name);
+    _cleanup_free_ char *path = NULL;
 
-    if (length < 0 || (size_t)length >= sizeof(path) || resolved_under_writable(search->resolved, path))
+    if (asprintf(&path, "%s/%s", search->directory[1] ? search->directory : "", name) < 0) {
+        path = NULL;
+        return 0;
+    }
+    if (resolved_under_writable(search->resolved, path))
         return 0;
     for (size_t i = 0; i < search->resolved->hidden_count; i++)
         if (strcmp(search->resolved->hidden[i].path, path) == 0)

@@ -63,20 +63,19 @@ static bool takes_secrets(const struct resolving *resolving)
 
 enum fate { FATE_UNSET = 0, FATE_SECRET, FATE_REPLACED, FATE_KEPT };
 
-static enum fate decide(const struct resolving *resolving, const char *text, size_t length, const char *name,
-                        bool secrets)
+static enum fate decide(const struct resolving *resolving, const char *text, size_t length, bool secrets)
 {
     const struct policy *policy = resolving->policy;
 
     if (is_listed(&policy->list[LIST_ENV_SET], text, length))
         return FATE_REPLACED;
-    if (strcmp(name, always_unset) == 0 && resolving->resolved->mode != MODE_DANGER_FULL_ACCESS)
+    if (is_name(text, length, always_unset) && resolving->resolved->mode != MODE_DANGER_FULL_ACCESS)
         return FATE_UNSET;
     if (is_listed(&policy->list[LIST_ENV_UNSET], text, length))
         return FATE_UNSET;
     if (is_listed(&policy->list[LIST_ENV_PASS], text, length))
         return FATE_KEPT;
-    if (secrets && secret_name(name))
+    if (secrets && secret_name(text, length))
         return FATE_SECRET;
     if (policy->env_clean && !is_clean_name(text, length))
         return FATE_REPLACED; /* not worth a word: everything was asked to go */
@@ -89,19 +88,20 @@ static int take_variable(struct resolving *resolving, const char *variable, bool
 {
     struct resolved *resolved = resolving->resolved;
     size_t length = strcspn(variable, "=");
-    _cleanup_free_ char *name = strndup(variable, length);
+    _cleanup_free_ char *name = NULL;
     enum fate fate;
     int r = 0;
 
-    if (!name)
-        return -ENOMEM;
     if (length == 0 || variable[length] != '=')
         return 0; /* no variable at all: no program could ask for it by name */
-    fate = decide(resolving, variable, length, name, secrets);
+    fate = decide(resolving, variable, length, secrets);
     if (fate == FATE_KEPT)
         return strings_add(&resolved->env, variable);
     if (fate == FATE_REPLACED)
         return 0;
+    name = strndup(variable, length);
+    if (!name)
+        return -ENOMEM;
     if (!strings_have(&resolved->env_unset, name))
         r = strings_add(&resolved->env_unset, name);
     if (r == 0 && fate == FATE_SECRET && !strings_have(&resolved->env_secrets, name))

@@ -222,31 +222,27 @@ static int warn(struct resolving *resolving, const char *name, const char *why)
                : 0;
 }
 
-/* What `.git` says: the text behind `gitdir: `, or where the link leads. Return: 1, 0 where git stands in the
- * workspace or there is none, or a negative errno: it says nothing that can be understood. */
-static int read_pointer(int workspace, char *text, size_t size, bool *ret_file)
+/* What `.git`, which is LINK or a file, says: the text behind `gitdir: `, or where the link leads. Return: 0
+ * or a negative errno: it says nothing that can be understood. */
+static int read_pointer(int workspace, bool link, char *text, size_t size)
 {
     static const char mark[] = "gitdir: ";
-    struct stat st;
     ssize_t length;
     int r;
 
     text[0] = '\0';
-    if (fstatat(workspace, ".git", &st, AT_SYMLINK_NOFOLLOW) != 0 || S_ISDIR(st.st_mode))
-        return 0;
-    if (S_ISLNK(st.st_mode)) {
+    if (link) {
         length = readlinkat(workspace, ".git", text, size - 1);
         if (length <= 0 || (size_t)length >= size - 1)
             return -EINVAL;
         text[length] = '\0';
-        return 1;
+        return 0;
     }
-    *ret_file = true;
     r = read_file(workspace, ".git", text, size);
     if (r < 0 || strncmp(text, mark, sizeof(mark) - 1) != 0 || strlen(text) < sizeof(mark))
         return r < 0 ? r : -EINVAL;
     memmove(text, text + sizeof(mark) - 1, strlen(text) - sizeof(mark) + 2);
-    return 1;
+    return 0;
 }
 
 /* Too wide for a workspace is too wide for a repository. Return: 0, or 1 with *ret_why. */
@@ -277,16 +273,17 @@ static int grant(struct resolving *resolving, struct opened *common, bool worktr
     return r;
 }
 
-int resolve_git(struct resolving *resolving, bool named)
+/* Never inlined: most workspaces need none of its room, and each page of the stack takes its time. */
+__attribute__((noinline)) static int follow_pointer(struct resolving *resolving, bool link, bool named)
 {
     struct resolved *resolved = resolving->resolved;
     _cleanup_opened_ struct opened git = {.fd = -1}, common = {.fd = -1};
     char name[NAME_BYTES], why[sizeof(resolving->error->message)];
     struct stat workspace;
     bool worktree;
-    int r = read_pointer(resolved->workspace_fd, name, sizeof(name), &resolving->git_file);
+    int r = read_pointer(resolved->workspace_fd, link, name, sizeof(name));
 
-    if (r <= 0 || fstat(resolved->workspace_fd, &workspace) != 0)
+    if (r < 0 || fstat(resolved->workspace_fd, &workspace) != 0)
         return 0; /* git itself will say that it is no repository */
     r = open_named(resolved->workspace, name, &git);
     if (r == -ENOMEM)
@@ -306,6 +303,17 @@ int resolve_git(struct resolving *resolving, bool named)
     if (look_wide(resolving, worktree ? common.path : git.path, why, sizeof(why)))
         return warn(resolving, git.path, why);
     return grant(resolving, worktree ? &common : &git, worktree, named);
+}
+
+int resolve_git(struct resolving *resolving, bool named)
+{
+    struct stat st;
+
+    if (fstatat(resolving->resolved->workspace_fd, ".git", &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+        S_ISDIR(st.st_mode))
+        return 0; /* git stands in the workspace, or there is none */
+    resolving->git_file = !S_ISLNK(st.st_mode);
+    return follow_pointer(resolving, !resolving->git_file, named);
 }
 
 /* --- what else a repository names ---------------------------------------------------------------------- */

@@ -153,6 +153,8 @@ static int ask_kernel(struct mount_table *table, struct mount_answer *answer)
 
         if (count < 0 || count > ROUND || (count == 0 && round == 0)) /* there is a root at least */
             return count < 0 ? (int)count : -EPROTO;
+        if (!table->rows && !array_expect(&table->rows, (size_t)count, sizeof(*table->rows)))
+            return -ENOMEM;
         for (long i = 0; i < count; i++) {
             int r = take_number(table, ids[i], answer);
 

@@ -36,7 +36,8 @@ static int visit_all(const char *entries, long size, int (*visit)(const char *na
 int directory_names(int at, int (*visit)(const char *name, void *data), void *data)
 {
     _cleanup_fd_ int fd = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    char entries[8192];
+    char entries[2048]; /* on pages of the stack that are used anyway: each page more costs as much as a call
+                         */
     long size;
     int r = 0;
 

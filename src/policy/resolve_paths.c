@@ -318,7 +318,7 @@ int resolving_absolute(struct resolving *resolving, const struct asked *asked, c
 int strings_add_joined(struct strings *strings, const char *front, size_t length, const char *back)
 {
     size_t more = strlen(back);
-    char stack[PATH_MAX], *name = length + more < sizeof(stack) ? stack : malloc(length + more + 1);
+    char stack[256], *name = length + more < sizeof(stack) ? stack : malloc(length + more + 1);
     int r;
 
     if (!name)

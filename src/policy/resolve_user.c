@@ -16,7 +16,7 @@ const char *env_value(char *const *env, const char *name)
     size_t length = strlen(name);
 
     for (; env && *env; env++)
-        if (strncmp(*env, name, length) == 0 && (*env)[length] == '=')
+        if (**env == *name && strncmp(*env, name, length) == 0 && (*env)[length] == '=')
             return *env + length + 1;
     return NULL;
 }
@@ -84,18 +84,37 @@ static int find_program(struct resolving *resolving)
     return 0;
 }
 
+/* The current directory; stays NULL where it has no name. Return: 0 or -ENOMEM with the error set. */
+static int find_cwd(struct resolving *resolving)
+{
+    size_t size = 256; /* mostly enough */
+    char *cwd = malloc(size);
+
+    if (cwd && !getcwd(cwd, size) && errno == ERANGE) {
+        free(cwd);
+        size = PATH_MAX;
+        cwd = malloc(size);
+        if (cwd && !getcwd(cwd, size))
+            cwd[0] = '\0';
+    } else if (cwd && cwd[0] != '/') {
+        cwd[0] = '\0';
+    }
+    if (!cwd)
+        return error_no_memory(resolving->error);
+    if (cwd[0] == '/') /* "(unreachable)…" is no name */
+        resolving->cwd = cwd;
+    else
+        free(cwd);
+    return 0;
+}
+
 int resolving_start(struct resolving *resolving)
 {
-    char cwd[PATH_MAX];
-    int r;
+    int r = find_cwd(resolving);
 
     resolving->caller = geteuid();
-    if (getcwd(cwd, sizeof(cwd)) && cwd[0] == '/') { /* "(unreachable)…" is no name */
-        resolving->cwd = strdup(cwd);
-        if (!resolving->cwd)
-            return error_no_memory(resolving->error);
-    }
-    r = find_passwd(resolving);
+    if (r == 0)
+        r = find_passwd(resolving);
     if (r == 0)
         r = copy_home(resolving, resolving->caller, &resolving->resolved->home);
     if (r == 0)

@@ -160,7 +160,7 @@ static const struct secret_row {
 
 TEST_EACH(secret_names, struct secret_row, names)
 {
-    check_int(secret_name(row->name), row->secret);
+    check_int(secret_name(row->name, strlen(row->name)), row->secret);
 }
 
 static const struct rule_row {

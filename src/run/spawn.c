@@ -64,6 +64,26 @@ static int collect_keep(struct launch *launch, const struct plan *plan, const st
     return r;
 }
 
+/* Room for COUNT strings and the NULL behind them: growing would copy, and leave old rooms behind. */
+static int start_list(struct strings *list, size_t count)
+{
+    list->items = calloc(count + 1, sizeof(*list->items));
+    return list->items ? 0 : -ENOMEM;
+}
+
+/* Somebody else's string, which is not copied: there are some hundred. */
+static int lend(struct strings *list, const char *text)
+{
+    list->items[list->count++] = (char *)(uintptr_t)text;
+    return 0;
+}
+
+/* The string that was made last, if that worked out. */
+static int lend_made(struct launch *launch, struct strings *list, int made)
+{
+    return made < 0 ? made : lend(list, launch->made.items[launch->made.count - 1]);
+}
+
 /* FRONT and a descriptor's number. There are some forty in a chain, and the printf of musl takes its time. */
 static int add_number(struct launch *launch, const char *front, int number)
 {
@@ -77,7 +97,7 @@ static int add_number(struct launch *launch, const char *front, int number)
     while ((rest /= 10) > 0);
     at -= length;
     memcpy(at, front, length);
-    return strings_add(&launch->argv, at);
+    return lend_made(launch, &launch->argv, strings_add(&launch->made, at));
 }
 
 static int add_keep_list(struct launch *launch)
@@ -91,7 +111,9 @@ static int add_keep_list(struct launch *launch)
         text_add_number(&list, launch->keep[i]);
     }
     if (launch->keep_count > 0)
-        r = list.failed ? -ENOMEM : strings_add(&launch->argv, "--keep") ?: strings_add(&launch->argv, list.data);
+        r = list.failed ? -ENOMEM
+                        : lend(&launch->argv, "--keep")
+                              ?: lend_made(launch, &launch->argv, strings_add(&launch->made, list.data));
     text_free(&list);
     return r;
 }
@@ -105,9 +127,9 @@ static int add_word(struct launch *launch, const struct word *word, const struct
 
     switch (word->kind) {
     case WORD_TEXT:
-        return strings_add(&launch->argv, word->text);
+        return lend(&launch->argv, word->text);
     case WORD_MASK:
-        return strings_add(&launch->argv, foreign_mask(word->text, resolved));
+        return lend(&launch->argv, foreign_mask(word->text, resolved));
     case WORD_PATH:
         return add_number(launch, FD_PATH, resolved->paths[word->path].fd);
     case WORD_TMP:
@@ -127,18 +149,19 @@ static int add_word(struct launch *launch, const struct word *word, const struct
     case WORD_PASS:
         /* The command gets its caller's limit back, not the one that many grants needed. */
         if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > resolved->descriptor_limit)
-            r = strings_add(&launch->argv, "--descriptors")
-                    ?: strings_addf(&launch->argv, "%u", (unsigned)resolved->descriptor_limit);
+            r = lend(&launch->argv, "--descriptors")
+                    ?: lend_made(launch, &launch->argv,
+                                 strings_addf(&launch->made, "%u", (unsigned)resolved->descriptor_limit));
         for (size_t i = 0; i < resolved->pass_fd_count && r == 0; i++)
-            r = strings_add(&launch->argv, "--pass") ?: add_number(launch, "", resolved->pass_fds[i]);
+            r = lend(&launch->argv, "--pass") ?: add_number(launch, "", resolved->pass_fds[i]);
         return r;
     case WORD_CHECKS:
         for (size_t i = 0; checks && i < checks->count && r == 0; i++)
-            r = strings_add(&launch->argv, "--refused") ?: strings_add(&launch->argv, checks->items[i]);
+            r = lend(&launch->argv, "--refused") ?: lend(&launch->argv, checks->items[i]);
         return r;
     case WORD_COMMAND:
         for (; *command && r == 0; command++)
-            r = strings_add(&launch->argv, *command);
+            r = lend(&launch->argv, *command);
         return r;
     }
     return -EINVAL;
@@ -189,10 +212,33 @@ static int add_tmp(struct launch *launch, const struct strings *env, const char 
         if ((variable->only_if_set && !set) || (variable->keep && (set || strpbrk(tmp_path, " \t\n\"'"))) ||
             (plain && (*variable->front || *variable->back)))
             continue;
-        r = strings_addf(&launch->env, "%s%s%s%s", variable->assignment, variable->front, tmp_path,
-                         variable->back);
+        r = lend_made(launch, &launch->env,
+                      strings_addf(&launch->made, "%s%s%s%s", variable->assignment, variable->front, tmp_path,
+                                   variable->back));
     }
     return r;
+}
+
+/* One bit per letter that a variable begins with; small and large ones alike, and some others. */
+static uint32_t initial(const char *variable)
+{
+    return UINT32_C(1) << (variable[0] & 31);
+}
+
+/* The initials of the variables that caches have: most others need no second look. @ret_count: how many. */
+static uint32_t cache_initials(const struct plan *plan, const struct resolved *resolved, size_t *ret_count)
+{
+    uint32_t initials = 0;
+
+    *ret_count = 0;
+    for (size_t i = 0; i < resolved->cache_count; i++) {
+        const struct strings *env = cache_env(&resolved->caches[i], plan->overlays);
+
+        for (size_t j = 0; j < env->count; j++)
+            initials |= initial(env->items[j]);
+        *ret_count += env->count;
+    }
+    return initials;
 }
 
 /* Does a cache have this variable for itself? */
@@ -223,10 +269,11 @@ static int add_caches(struct launch *launch, const struct plan *plan, const stru
             const char *variable = env->items[j], *mark = strstr(variable, TMP_PLACEHOLDER);
 
             if (!mark)
-                r = strings_add(&launch->env, variable);
+                r = lend(&launch->env, variable);
             else if (tmp_path)
-                r = strings_addf(&launch->env, "%.*s%s%s", (int)(mark - variable), variable, tmp_path,
-                                 mark + strlen(TMP_PLACEHOLDER));
+                r = lend_made(launch, &launch->env,
+                              strings_addf(&launch->made, "%.*s%s%s", (int)(mark - variable), variable,
+                                           tmp_path, mark + strlen(TMP_PLACEHOLDER)));
         }
     }
     return r;
@@ -237,7 +284,9 @@ static int build_environment(struct launch *launch, const struct plan *plan, con
                              const char *tmp_path)
 {
     bool plain = false;
-    int r = 0;
+    size_t count;
+    uint32_t initials = cache_initials(plan, resolved, &count);
+    int r = start_list(&launch->env, resolved->env.count + count + ARRAY_SIZE(tmp_variables));
 
     if (!tmp_path)
         tmp_path = resolved->tmp_directory;
@@ -248,9 +297,10 @@ static int build_environment(struct launch *launch, const struct plan *plan, con
     for (size_t i = 0; i < resolved->env.count && r == 0; i++) {
         const char *variable = resolved->env.items[i];
 
-        if ((tmp_path && is_replaced(variable)) || is_cache_variable(plan, resolved, variable))
+        if ((tmp_path && is_replaced(variable)) ||
+            ((initials & initial(variable)) && is_cache_variable(plan, resolved, variable)))
             continue;
-        r = strings_add(&launch->env, variable);
+        r = lend(&launch->env, variable);
     }
     if (r == 0)
         r = add_caches(launch, plan, resolved, tmp_path);
@@ -260,17 +310,25 @@ static int build_environment(struct launch *launch, const struct plan *plan, con
 }
 
 /* See ENVIRONMENT_PREFIX. */
-static int hide_environment(struct strings *env)
+static int hide_environment(struct launch *launch)
 {
-    for (size_t i = 0; i < env->count; i++) {
-        char *hidden;
-
-        if (asprintf(&hidden, "%s%s", ENVIRONMENT_PREFIX, env->items[i]) < 0)
+    for (size_t i = 0; i < launch->env.count; i++) {
+        if (strings_addf(&launch->made, "%s%s", ENVIRONMENT_PREFIX, launch->env.items[i]) < 0)
             return -ENOMEM;
-        free(env->items[i]);
-        env->items[i] = hidden;
+        launch->env.items[i] = launch->made.items[launch->made.count - 1];
     }
     return 0;
+}
+
+/* At most so many words: of a plan's, each stands for one or two, but for the lists. */
+static size_t count_words(const struct plan *plan, const struct resolved *resolved,
+                          const struct strings *checks, char *const *command)
+{
+    size_t count = 1 + 2 * plan->word_count + 2 * resolved->pass_fd_count + 2 * (checks ? checks->count : 0);
+
+    while (*command++)
+        count++;
+    return count;
 }
 
 int launch_prepare(struct launch *launch, const struct plan *plan, const struct resolved *resolved,
@@ -280,16 +338,18 @@ int launch_prepare(struct launch *launch, const struct plan *plan, const struct 
     int r;
 
     *launch = (struct launch){0};
-    r = collect_keep(launch, plan, resolved, fds);
+    r = start_list(&launch->argv, count_words(plan, resolved, checks, command));
+    if (r == 0)
+        r = collect_keep(launch, plan, resolved, fds);
     /* argv[0] of a fused chain names the program; a plan without links is the command alone. */
     if (r == 0 && plan->word_count > 0 && plan->words[0].kind != WORD_COMMAND)
-        r = strings_add(&launch->argv, "confine-launch");
+        r = lend(&launch->argv, "confine-launch");
     for (size_t i = 0; i < plan->word_count && r == 0; i++)
         r = add_word(launch, &plan->words[i], resolved, fds, sentinel, checks, command);
     if (r == 0)
         r = build_environment(launch, plan, resolved, tmp_path);
     if (r == 0 && plan->foreign)
-        r = hide_environment(&launch->env);
+        r = hide_environment(launch);
     if (r < 0)
         launch_free(launch);
     return r;
@@ -297,8 +357,9 @@ int launch_prepare(struct launch *launch, const struct plan *plan, const struct 
 
 void launch_free(struct launch *launch)
 {
-    strings_free(&launch->argv);
-    strings_free(&launch->env);
+    free(launch->argv.items);
+    free(launch->env.items);
+    strings_free(&launch->made);
     free(launch->keep);
     *launch = (struct launch){0};
 }

@@ -25,8 +25,8 @@ struct chain_fds {
 
 /* What a plan turns into for one run. */
 struct launch {
-    struct strings argv;
-    struct strings env;
+    struct strings argv, env; /* their strings belong to the plan, to what was resolved, or to `made` */
+    struct strings made;
     int *keep; /* sorted, each once */
     size_t keep_count;
 };
@@ -34,6 +34,7 @@ struct launch {
 /*
  * launch_prepare() - put the run's numbers into the plan's words.
  * @sentinel: the filter's errno; @checks: attest-run's own, `--refused` values; NULL: none
+ * @plan, @resolved, @checks, @command: their strings are used as they are, and must outlive the launch
  * @tmp_path: TMPDIR, and what replaces `@TMP@` in the environment; NULL: no temp directory
  *
  * Return: 0 or -ENOMEM.

@@ -3,8 +3,8 @@
  *
  * musl asks the kernel for a page or two per size class and gives them back as soon as they are empty: in one
  * `confine run` some 60 mmap and munmap, and a page fault for each. That was a tenth of its time. Here
- * everything comes out of one piece that is mapped once, its first part with the pages already there; what is
- * freed waits in a list of its size for the next of that size.
+ * everything comes out of one piece that is mapped once, its first pages already there; what is freed waits
+ * in a list of its size for the next of that size.
  *
  * Should:  touch few pages: sizes are exact to 16 bytes up to a page; what is large has a mapping of its
  *          own and goes back when it is freed.
@@ -22,17 +22,18 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define UNIT         ((size_t)16)
-#define FIRST_REGION ((size_t)40 * 1024) /* enough until the command starts; mapped with its pages */
-#define NEXT_REGION  ((size_t)1024 * 1024)
-#define FINE_MAX     ((size_t)4096) /* block sizes up to here are multiples of UNIT, above powers of two */
-#define BLOCK_MAX    ((size_t)64 * 1024) /* what is larger is mapped by itself */
-#define FINE_CLASSES (FINE_MAX / UNIT)
-#define CLASSES      (FINE_CLASSES + 5) /* 8 KiB to 64 KiB, and one for the mapped ones */
-#define MAPPED       (CLASSES - 1)
-#define MARK_LIVE    UINT64_C(0x6c697665c0f1) /* 48 bits; the class stands below */
-#define MARK_FREE    UINT64_C(0x66726565c0f1)
-#define MARK_SHIFT   16
+#define UNIT           ((size_t)16)
+#define REGION         ((size_t)1024 * 1024)
+#define FIRST_PAGES    ((size_t)28 * 1024) /* mostly enough until the command starts; asked for at once */
+#define FINE_MAX       ((size_t)4096) /* block sizes up to here are multiples of UNIT, above powers of two */
+#define BLOCK_MAX      ((size_t)64 * 1024) /* what is larger is mapped by itself */
+#define FINE_CLASSES   (FINE_MAX / UNIT)
+#define CLASSES        (FINE_CLASSES + 5) /* 8 KiB to 64 KiB, and one for the mapped ones */
+#define MAPPED         (CLASSES - 1)
+#define POPULATE_WRITE 23                       /* MADV_POPULATE_WRITE */
+#define MARK_LIVE      UINT64_C(0x6c697665c0f1) /* 48 bits; the class stands below */
+#define MARK_FREE      UINT64_C(0x66726565c0f1)
+#define MARK_SHIFT     16
 
 /* Before every block: its class, and a mark that only a live block has. The size is a mapped one's only, but
  * keeps the block aligned for every other. */
@@ -76,9 +77,9 @@ static size_t find_class(size_t size, size_t *ret_size)
     return class;
 }
 
-static void *map_pages(size_t size, int flags)
+static void *map_pages(size_t size)
 {
-    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     return at == MAP_FAILED ? NULL : at;
 }
@@ -89,13 +90,16 @@ static struct head *take_fresh(size_t size)
     unsigned char *block;
 
     if (size > (size_t)(region_end - region)) {
-        size_t room = region ? NEXT_REGION : FIRST_REGION;
+        bool first = !region;
+        int saved = errno;
 
-        block = map_pages(room, region ? 0 : MAP_POPULATE);
+        block = map_pages(REGION);
         if (!block)
             return NULL;
+        if (first && madvise(block, FIRST_PAGES, POPULATE_WRITE) != 0)
+            errno = saved; /* before Linux 5.14: they come one by one */
         region = block;
-        region_end = block + room;
+        region_end = block + REGION;
     }
     block = region;
     region += size;
@@ -117,7 +121,7 @@ static struct head *take_block(size_t wanted, bool *ret_zero)
         class = MAPPED;
         for (size = BLOCK_MAX; size < wanted;)
             size *= 2; /* room to grow in; pages that nobody touches cost nothing */
-        head = map_pages(size, 0);
+        head = map_pages(size);
     } else {
         class = find_class(wanted, &size);
         take_lock();
@@ -198,6 +202,27 @@ void free(void *ptr)
     leave_lock();
 }
 
+/* What was taken last grows where it is, as far as the region goes. Return: whether it did. */
+static bool grow_last(struct head *head, size_t wanted)
+{
+    size_t size, class;
+    bool last;
+
+    if (wanted > BLOCK_MAX - sizeof(*head))
+        return false;
+    class = find_class(wanted + sizeof(*head), &size);
+    take_lock();
+    last =
+        (unsigned char *)head + head->size == region && size <= (size_t)(region_end - (unsigned char *)head);
+    if (last) {
+        region = (unsigned char *)head + size;
+        head->mark = MARK_LIVE << MARK_SHIFT | class;
+        head->size = size;
+    }
+    leave_lock();
+    return last;
+}
+
 void *realloc(void *ptr, size_t size)
 {
     struct head *head;
@@ -209,6 +234,8 @@ void *realloc(void *ptr, size_t size)
     head = find_head(ptr, &class);
     room = head->size - sizeof(*head);
     if (size <= room && (class != MAPPED || size > room / 2))
+        return ptr;
+    if (class != MAPPED && grow_last(head, size))
         return ptr;
     moved = malloc(size);
     if (!moved)

@@ -7,6 +7,7 @@
 #include "util/util.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 
 void cleanup_fd(int *fd)
 {
@@ -50,8 +51,13 @@ int fd_close(int fd)
 int fd_read_all(int fd, size_t most, char **ret_data, size_t *ret_length)
 {
     size_t size = 4000, length = 0; /* with what the allocator adds, a page */
-    _cleanup_free_ char *data = malloc(size + 1);
+    _cleanup_free_ char *data = NULL;
+    struct stat st;
 
+    /* What says its size is mostly small; files of the kernel say 0. One byte more, to see its end. */
+    if (fstat(fd, &st) == 0 && st.st_size > 0 && (size_t)st.st_size < size)
+        size = (size_t)st.st_size + 1;
+    data = malloc(size + 1);
     if (!data)
         return -ENOMEM;
     for (;;) {
@@ -95,6 +101,15 @@ bool array_more(void *array, size_t count, size_t size)
         return false;
     memcpy(array, &larger, sizeof(larger));
     return true;
+}
+
+bool array_expect(void *array, size_t count, size_t size)
+{
+    void *items = malloc(count * size);
+
+    if (items)
+        memcpy(array, &items, sizeof(items));
+    return items;
 }
 
 /* Takes TEXT over, also on failure. */

@@ -29,6 +29,10 @@ int fd_close(int fd);
  * @array. The array starts as NULL and grows by this alone. Return: false without memory; nothing changed. */
 bool array_more(void *array, size_t count, size_t size);
 
+/* array_expect() - room for @count items in the array at @array, which is NULL: array_more() copies less
+ * often then. Return: false without memory; nothing has changed. */
+bool array_expect(void *array, size_t count, size_t size);
+
 /*
  * fd_read_all() - everything that can be read from @fd, NUL-terminated, owned by the caller.
  * @most: bytes; more than that is -EFBIG
