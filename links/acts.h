@@ -328,7 +328,9 @@ static inline int act_namespace(const struct act_world *world, const struct chan
     snprintf(path, sizeof(path), "/proc/self/ns/%.15s", check->name);
     if (stat(path, &object) != 0)
         return errno;
-    return (int64_t)object.st_ino == check->a ? 0 : EXDEV;
+    /* In neither the one that was left nor the one that was to be entered: nobody knows what that one holds.
+     */
+    return (int64_t)object.st_ino == check->a || (check->b && (int64_t)object.st_ino != check->b) ? 0 : EXDEV;
 }
 
 static inline int act_object(const struct act_world *world, const struct channel_check *check)

@@ -15,6 +15,9 @@
  * Instead of all this namespace-run may send CANNOT before it ends with 125:
  * the machine lacks something, and another backend may do.
  *
+ * namespace-run --hold makes a session and no command: its one word is HELD, with the descriptors of the
+ * namespaces in the order of enum channel_join (SCM_RIGHTS); the network's is missing where there is none.
+ *
  * The end of the channel instead of GO means 125. The command has started if
  * and only if GO was sent and no EXEC_FAILED was read before the end.
  */
@@ -42,6 +45,7 @@ enum channel_type {
     CHANNEL_GO,
     CHANNEL_EXEC_FAILED,
     CHANNEL_CANNOT,
+    CHANNEL_HELD,
 };
 
 /* The step at which namespace-run found that this machine cannot do it; CANNOT's value is step << 16 | errno.
@@ -55,6 +59,17 @@ enum channel_cannot {
     CANNOT_PROC,    /* /proc is masked, as containers do: a fresh one is refused */
     CANNOT_OVERLAY, /* the kernel or the file system takes no overlay here */
     CANNOT_OTHER,
+};
+
+/* The namespaces of a session. */
+enum channel_join {
+    JOIN_USER = 0,
+    JOIN_IPC,
+    JOIN_UTS,
+    JOIN_PID,
+    JOIN_MOUNT, /* of the session's /tmp and /dev/shm, and of nothing else */
+    JOIN_NET,
+    JOIN_COUNT
 };
 
 /*
@@ -90,10 +105,11 @@ enum act {
     ACT_ENVIRONMENT,      /* read back: ENOENT when variable `name` is not set */
     ACT_TERMINAL,         /* read back: ENXIO when neither 0, 1, 2 nor /dev/tty is a terminal */
     ACT_REMOVE_ATTRIBUTE, /* remove an attribute that `name` does not have */
-    ACT_NAMESPACE,        /* read back: EXDEV when this process's namespace `name` is not number a */
-    ACT_OBJECT,           /* read back: EXDEV when `name` is not the object with device a and inode b */
-    ACT_MOUNTED,          /* read back: EROFS when the mount of `name` has all the statfs flags a */
-    ACT_ROOM,             /* read back: EFBIG when the file system of `name` has at most a bytes */
+    ACT_NAMESPACE, /* read back: EXDEV when this process's namespace `name` is not number a, and is number b
+                      where that is not 0 */
+    ACT_OBJECT,    /* read back: EXDEV when `name` is not the object with device a and inode b */
+    ACT_MOUNTED,   /* read back: EROFS when the mount of `name` has all the statfs flags a */
+    ACT_ROOM,      /* read back: EFBIG when the file system of `name` has at most a bytes */
     ACT_REPLACED, /* read back: ESTALE when `name` is the object of device a and inode b; 0 when it is another
                    */
     ACT_COUNT
@@ -127,10 +143,11 @@ struct channel_results {
     struct channel_result result[CHANNEL_CHECKS_MAX]; /* only `count` of them are sent */
 };
 
-/* GUARD, HERE, GO, EXEC_FAILED and CANNOT. */
+/* GUARD, HERE, GO, EXEC_FAILED, CANNOT and HELD. */
 struct channel_word {
     uint32_t type;
-    int32_t value; /* HERE: CHANNEL_VERSION; EXEC_FAILED: errno; CANNOT: step << 16 | errno; else 0 */
+    int32_t value; /* HERE: CHANNEL_VERSION; EXEC_FAILED: errno; CANNOT: step << 16 | errno; HELD: pid 1, as
+                      seen outside; else 0 */
 };
 
 #endif

@@ -2,15 +2,17 @@
  * namespace-run.c - namespaces of one's own, and the view that only they can give.
  *
  *     namespace-run [--map own|all] [--net] [--tmp-size BYTES] [--liveness FD] [--channel FD] [--terminal]
- *                   [--wait-all] [--nest]
+ *                   [--wait-all] [--nest] [--join-PART FD]...
  *                   [--rw PATH]... [--ro PATH]... [--socket PATH]... [--device PATH]...
  *                   [--hide PATH]... [--cover DIRECTORY --name NAME [--name NAME]...]...
  *                   [--protect PATH]... [--copy PATH]... [--overlay PLACE --upper DIRECTORY]...
  *                   -- COMMAND [ARG]...
+ *     namespace-run --hold --liveness FD --channel FD [--map own|all] [--net] [--tmp-size BYTES]
  *
  * The host's tree is there, read-only; /tmp, /dev/shm, /run, /dev and /proc are
  * private; what --rw names is writable. The command is pid 2 of a process
- * namespace that ends with it.
+ * namespace that ends with it; or, with --join-PART, a process of a session that
+ * --hold has made (namespace_join.c, namespace_hold.c).
  *
  * Should:  say which step a machine refuses (--channel), so that another way of
  *          confining may be tried for that and for nothing else.
@@ -99,8 +101,10 @@ static bool take_setting(struct namespace *ns, size_t *at)
         ns->nest = true;
     } else if (chain_flag(chain, at, "--wait-all")) {
         ns->wait_all = true;
+    } else if (chain_flag(chain, at, "--hold")) {
+        ns->hold = true;
     } else {
-        return false;
+        return namespace_take_join(ns, at);
     }
     return true;
 }
@@ -151,7 +155,11 @@ static void parse_options(struct namespace *ns)
         if (item)
             take_rest(ns, item, &at);
     }
-    ns->command = chain_command(chain, at);
+    if (ns->hold && chain->argv[at])
+        chain_fatal(chain, chain->argv[at], "usage: with --hold there is no command");
+    if (!ns->hold)
+        ns->command = chain_command(chain, at);
+    namespace_check_join(ns);
     if (ns->nest && (ns->map_all || geteuid() == 0))
         chain_fatal(chain, "--nest",
                     "usage: not for root, who could write the kernel's settings below /proc/sys");
@@ -204,8 +212,13 @@ int namespace_run(struct chain *chain)
 
     ns.chain = chain;
     ns.liveness = ns.channel = ns.descriptors = ns.tty = ns.pool = ns.draft = ns.still = -1;
+    ns.shared[0] = ns.shared[1] = ns.events = ns.init = -1;
+    for (size_t i = 0; i < JOIN_COUNT; i++)
+        ns.join[i] = -1;
     chain_set_dumpable(chain, false);
     parse_options(&ns);
+    if (ns.hold)
+        namespace_hold(&ns);
     note_directory(&ns);
     namespace_take_terminal(&ns);
     namespace_add_places(&ns);
@@ -213,7 +226,10 @@ int namespace_run(struct chain *chain)
         close(ns.descriptors);
     namespace_sort(&ns);
     raised = raise_descriptors(&ns, &before);
-    namespace_unshare(&ns);
+    if (ns.joined)
+        namespace_join(&ns);
+    else
+        namespace_unshare(&ns);
     namespace_build_view(&ns);
     if (raised && setrlimit(RLIMIT_NOFILE, &before) != 0)
         chain_fatal_errno(chain, "descriptors", errno);

@@ -5,8 +5,9 @@
  * namespace_store.c (memory), namespace_maps.c (the namespaces, id maps, loopback), namespace_view.c (what
  * there is to see), namespace_dev.c (/dev), namespace_hide.c (masks, overlays, copies),
  * namespace_protect.c (held places and their ancestors), namespace_init.c
- * (pid 1), namespace_outer.c (the command, and the process that waits for it), namespace_terminal.c (whose
- * terminal it is).
+ * (pid 1), namespace_command.c (the command), namespace_outer.c (the process that waits for it),
+ * namespace_terminal.c (whose terminal it is), namespace_hold.c, namespace_join.c and namespace_watch.c
+ * (a session: its namespaces made, entered, and left).
  */
 #ifndef CONFINE_LINKS_NAMESPACE_H
 #define CONFINE_LINKS_NAMESPACE_H
@@ -58,6 +59,7 @@ struct namespace_item {
     uint8_t kind; /* enum namespace_kind */
     bool keeps;   /* hide: something below it stays visible */
     bool shown;   /* this item has been put into the view */
+    bool shared;  /* place: the session's, with what other commands have put there */
 };
 
 struct namespace
@@ -69,15 +71,25 @@ struct namespace
     bool map_all;
     bool net;
     bool terminal;
-    bool masks;        /* the two objects of masks have been made */
-    bool nest;         /* /proc is writable, so that a user namespace inside can have its id maps */
-    bool wait_all;     /* the namespace ends with its last process, not with the command */
-    uint64_t tmp_size; /* bytes, 0: the kernel's default */
-    int liveness;      /* -1: none */
-    int channel;       /* -1: none */
-    int descriptors;   /* /proc/self/fd, while names are read; -1: not needed so far */
-    int tty;           /* --terminal: the controlling terminal, -1: none */
-    bool foreground;   /* the caller's process group had its foreground, and the command's has it now */
+    bool masks;           /* the two objects of masks have been made */
+    bool nest;            /* /proc is writable, so that a user namespace inside can have its id maps */
+    bool wait_all;        /* the namespace ends with its last process, not with the command */
+    uint64_t tmp_size;    /* bytes, 0: the kernel's default */
+    bool hold;            /* make the namespaces of a session, and no command */
+    bool joined;          /* the command goes into the namespaces of a session */
+    bool cancelled;       /* joined: what is left when the command ends is to be killed */
+    bool over;            /* joined: the supervisor has said its last word */
+    int join[JOIN_COUNT]; /* joined: descriptors of the session's namespaces, -1: not given */
+    int shared[2];        /* joined: the session's /tmp and /dev/shm, detached mounts, -1: private ones */
+    int events;           /* joined: readable when a signal is pending, -1: not there */
+    int init;             /* our end of the socket to pid 1, -1: none */
+    pid_t inner;          /* the command's pid as it sees it itself */
+    bool proc;            /* /proc is this namespace's: its processes can be counted */
+    int liveness;         /* -1: none */
+    int channel;          /* -1: none */
+    int descriptors;      /* /proc/self/fd, while names are read; -1: not needed so far */
+    int tty;              /* --terminal: the controlling terminal, -1: none */
+    bool foreground;      /* the caller's process group had its foreground, and the command's has it now */
 
     dev_t cwd_device;
     ino_t cwd_inode;
@@ -110,6 +122,23 @@ void *namespace_take(const struct namespace *ns, size_t size);
 
 /* --- namespace_maps.c --- */
 void namespace_unshare(struct namespace *ns);
+uint64_t namespace_root_mount(const struct namespace *ns);
+
+/* --- namespace_join.c --- */
+bool namespace_take_join(struct namespace *ns, size_t *at);
+void namespace_check_join(const struct namespace *ns);
+void namespace_join(struct namespace *ns);
+void namespace_make_shared_point(const struct namespace *ns, int place, char *path, mode_t mode,
+                                 const char *name);
+
+/* --- namespace_watch.c --- */
+void namespace_bind_command(const struct namespace *ns);
+void namespace_open_events(struct namespace *ns, const sigset_t *taken);
+void namespace_watch(struct namespace *ns, pid_t command);
+uint32_t namespace_end_joined(struct namespace *ns);
+
+/* --- namespace_hold.c --- */
+_Noreturn void namespace_hold(struct namespace *ns);
 
 /* --- namespace_view.c --- */
 void namespace_build_view(struct namespace *ns);
@@ -117,6 +146,7 @@ int namespace_make_part(struct namespace *ns, bool still, mode_t mode, char name
 int namespace_open_directory(const struct namespace *ns, int directory, const char *name);
 void namespace_make_directory(const struct namespace *ns, bool still, const char *name, mode_t mode);
 void namespace_attach_part(const struct namespace *ns, int half, const char *name, const char *place);
+void namespace_tmpfs_options(const struct namespace *ns, const char *mode, char *options, size_t size);
 void namespace_make_point(const struct namespace *ns, const struct namespace_item *item);
 
 /* --- namespace_dev.c --- */
@@ -143,6 +173,9 @@ void namespace_enter_group(const struct namespace *ns);
 void namespace_return_terminal(struct namespace *ns);
 void namespace_stop_group(struct namespace *ns);
 void namespace_continue_group(struct namespace *ns, pid_t command);
+
+/* --- namespace_command.c --- */
+pid_t namespace_start_command(struct namespace *ns);
 
 /* --- namespace_outer.c --- */
 _Noreturn void namespace_live(struct namespace *ns);

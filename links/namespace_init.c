@@ -76,7 +76,8 @@ bool namespace_keep(int keep[], size_t count)
 
 /*
  * namespace_init() - the life of pid 1; a fork of the process outside.
- * @outer: one end of a socket pair whose other end that process alone has
+ * @outer: one end of a socket pair whose other end that process alone has; -1: it is the init of a session,
+ * and nothing but the liveness keeps it
  *
  * All signals are blocked already. Any doubt ends it, and the namespace with it.
  */
@@ -99,7 +100,7 @@ _Noreturn void namespace_init(const struct namespace *ns, int outer)
     wipe(ns->chain->words);
     wipe(ns->chain->envp);
     if (!namespace_keep(keep, 2) || load_filter() != 0 ||
-        kernel_call(SYS_write, outer, KERNEL_PTR(&ready), 1, 0, 0, 0) != 1)
+        kernel_call(SYS_write, outer >= 0 ? outer : ns->liveness, KERNEL_PTR(&ready), 1, 0, 0, 0) != 1)
         kernel_call(SYS_exit_group, LINK_FAILED, 0, 0, 0, 0, 0);
     for (;;) {
         long ended = kernel_call(SYS_ppoll, KERNEL_PTR(ends), 2, 0, 0, 0, 0);

@@ -149,7 +149,9 @@ static void raise_loopback(const struct namespace *ns)
     close(fd);
 }
 
-static uint64_t root_mount(const struct namespace *ns)
+/* namespace_root_mount() - the number of the mount that is the root: another one in another mount namespace.
+ */
+uint64_t namespace_root_mount(const struct namespace *ns)
 {
     uint64_t number = 0;
     int error = mount_number(AT_FDCWD, "/", &number);
@@ -168,7 +170,7 @@ void namespace_unshare(struct namespace *ns)
     struct helper helper = {.pid = -1};
     uid_t uid = geteuid();
     gid_t gid = getegid();
-    uint64_t mount = root_mount(ns);
+    uint64_t mount = namespace_root_mount(ns);
 
     chain_set_dumpable(ns->chain, true); /* or /proc/self belongs to root, and no map can be written */
     if (ns->map_all)
@@ -180,7 +182,7 @@ void namespace_unshare(struct namespace *ns)
     else
         write_own_id(ns, uid, gid);
     chain_set_dumpable(ns->chain, false);
-    if (root_mount(ns) == mount)
+    if (namespace_root_mount(ns) == mount)
         chain_fatal(ns->chain, "namespaces", "the kernel reported success but they are the old ones");
     if (ns->net)
         raise_loopback(ns);

@@ -90,6 +90,10 @@ void namespace_make_point(const struct namespace *ns, const struct namespace_ite
     if (item->length - place->length > sizeof(path))
         chain_fatal_errno(ns->chain, item->name, ENAMETOOLONG);
     memcpy(path, item->name + place->length + 1, item->length - place->length);
+    if (place->shared) {
+        namespace_make_shared_point(ns, place->part, path, item->mode, item->name);
+        return;
+    }
     for (end = strchr(path, '/'); end; end = strchr(end + 1, '/')) {
         *end = '\0';
         if (mkdirat(place->part, path, 0755) != 0 && errno != EEXIST)
@@ -185,18 +189,26 @@ static void clone_items(const struct namespace *ns, const bool kinds[KIND_COUNT]
 
 /* --- the pool and its parts ----------------------------------------------------------------------------- */
 
+/* namespace_tmpfs_options() - the options of a tmpfs of the size that was asked for, with MODE in octal. */
+void namespace_tmpfs_options(const struct namespace *ns, const char *mode, char *options, size_t size)
+{
+    int length = snprintf(options, size, "mode=%s", mode);
+
+    if (ns->tmp_size)
+        snprintf(options + length, size - (size_t)length, ",size=%llu,nr_inodes=%llu",
+                 (unsigned long long)ns->tmp_size,
+                 (unsigned long long)(ns->tmp_size / INODE_BYTES + INODES_SPARE));
+}
+
 static void make_pool(struct namespace *ns)
 {
-    char options[96] = "mode=0755";
+    char options[96];
     struct statfs seen = {0};
     struct stat root;
     int clone, error;
     const struct mount_attributes read_only = {.set = MOUNT_READ_ONLY};
 
-    if (ns->tmp_size)
-        snprintf(options, sizeof(options), "mode=0755,size=%llu,nr_inodes=%llu",
-                 (unsigned long long)ns->tmp_size,
-                 (unsigned long long)(ns->tmp_size / INODE_BYTES + INODES_SPARE));
+    namespace_tmpfs_options(ns, "0755", options, sizeof(options));
     if (mount("tmpfs", "/dev", "tmpfs", MS_NOSUID | MS_NODEV, options) != 0)
         namespace_cannot(ns, CANNOT_MOUNT, "tmpfs", errno);
     ns->pool = namespace_open_directory(ns, AT_FDCWD, "/dev");
@@ -222,16 +234,32 @@ static void make_pool(struct namespace *ns)
 
 /* --- the pass over all items ---------------------------------------------------------------------------- */
 
+/* A place that the runs of a session have in common. */
+static void attach_shared(const struct namespace *ns, struct namespace_item *place, int shared)
+{
+    int error = mount_attach_at(shared, AT_FDCWD, place->name);
+
+    if (error)
+        namespace_cannot(ns, CANNOT_MOUNT, place->name, -error);
+    place->part = shared;
+    place->shared = true;
+}
+
 static void attach_place(struct namespace *ns, struct namespace_item *place)
 {
-    bool still = strcmp(place->word, "tmp") != 0 && strcmp(place->word, "shm") != 0;
+    bool tmp = strcmp(place->word, "tmp") == 0, still = !tmp && strcmp(place->word, "shm") != 0;
+    int shared = still ? -1 : ns->shared[tmp ? 0 : 1];
     struct stat made = {0}, seen = {0};
 
-    namespace_make_directory(ns, still, place->word, still ? 0755 : 01777);
-    place->part = namespace_open_directory(ns, still ? ns->draft : ns->pool, place->word);
-    namespace_attach_part(ns, still ? ns->still : ns->pool, place->word, place->name);
-    if (fstat(place->part, &made) != 0 || stat(place->name, &seen) != 0 || seen.st_dev != ns->pool_device ||
-        seen.st_ino != made.st_ino)
+    if (shared >= 0) {
+        attach_shared(ns, place, shared);
+    } else {
+        namespace_make_directory(ns, still, place->word, still ? 0755 : 01777);
+        place->part = namespace_open_directory(ns, still ? ns->draft : ns->pool, place->word);
+        namespace_attach_part(ns, still ? ns->still : ns->pool, place->word, place->name);
+    }
+    if (fstat(place->part, &made) != 0 || stat(place->name, &seen) != 0 || seen.st_dev != made.st_dev ||
+        (shared < 0 && seen.st_dev != ns->pool_device) || seen.st_ino != made.st_ino)
         chain_fatal(ns->chain, place->name, "the kernel reported success but it is not private");
     place->shown = true;
 }

@@ -1,0 +1,216 @@
+/*
+ * namespace_join.c - the namespaces of a session, entered.
+ *
+ *     namespace-run --join-user FD --join-ipc FD --join-uts FD --join-pid FD [--join-mount FD] [--join-net
+ * FD] ...
+ *
+ * The mount namespace is this run's own, made here. With --join-mount two
+ * mounts come from the session's: /tmp and /dev/shm. A child fetches them,
+ * because there is no way back out of a mount namespace.
+ *
+ * Should:  compare the number of every namespace with the one that was to be entered.
+ * Mustn't: follow a link in the session's /tmp: other commands have written there.
+ */
+#include "namespace.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/wait.h>
+
+static const struct {
+    const char *option;
+    const char *name; /* below /proc/self/ns */
+    int flag;
+    bool needed;
+} joins[JOIN_COUNT] = {
+    [JOIN_USER] = {"--join-user", "user", CLONE_NEWUSER, true},
+    [JOIN_IPC] = {"--join-ipc", "ipc", CLONE_NEWIPC, true},
+    [JOIN_UTS] = {"--join-uts", "uts", CLONE_NEWUTS, true},
+    [JOIN_PID] = {"--join-pid", "pid_for_children", CLONE_NEWPID, true},
+    [JOIN_MOUNT] = {"--join-mount", "mnt", CLONE_NEWNS, false},
+    [JOIN_NET] = {"--join-net", "net", CLONE_NEWNET, false},
+};
+
+/*
+ * namespace_take_join() - take one of the --join options.
+ * @at: as of chain_option()
+ *
+ * Return: whether it was one. Ends the link where its descriptor is none.
+ */
+bool namespace_take_join(struct namespace *ns, size_t *at)
+{
+    const char *value;
+
+    for (size_t i = 0; i < JOIN_COUNT; i++)
+        if (chain_option(ns->chain, at, joins[i].option, &value)) {
+            ns->join[i] = chain_number(ns->chain, joins[i].option, value);
+            if (ns->join[i] <= STDERR_FILENO || fcntl(ns->join[i], F_GETFD) < 0)
+                chain_fatal(ns->chain, joins[i].option, "this descriptor is not open, or one of 0, 1 and 2");
+            ns->joined = true;
+            return true;
+        }
+    return false;
+}
+
+/* namespace_check_join() - refuse words that do not go together. Ends the link then. */
+void namespace_check_join(const struct namespace *ns)
+{
+    for (size_t i = 0; i < JOIN_COUNT && ns->joined; i++)
+        if (joins[i].needed && ns->join[i] < 0)
+            chain_fatal(ns->chain, joins[i].option, "usage: a session has this one as well");
+    if (ns->joined && (ns->hold || ns->net || ns->map_all || ns->wait_all))
+        chain_fatal(ns->chain, "--join-user", "usage: not with --hold, --net, --map all or --wait-all");
+    if (ns->joined && ns->liveness < 0)
+        chain_fatal(ns->chain, "--join-user", "usage: needs --liveness");
+    if (ns->hold &&
+        (ns->liveness < 0 || ns->channel < 0 || ns->count > 0 || ns->terminal || ns->nest || ns->wait_all))
+        chain_fatal(ns->chain, "--hold", "usage: needs --liveness and --channel, and shows nothing");
+}
+
+/* --- entering ------------------------------------------------------------------------------------------- */
+
+static void enter(const struct namespace *ns, enum channel_join which)
+{
+    struct stat wanted = {0}, seen = {.st_ino = 1};
+    char name[40];
+
+    if (setns(ns->join[which], joins[which].flag) != 0)
+        chain_fatal_errno(ns->chain, joins[which].option, errno);
+    snprintf(name, sizeof(name), "/proc/self/ns/%s", joins[which].name);
+    if (fstat(ns->join[which], &wanted) != 0 || stat(name, &seen) != 0)
+        chain_fatal_errno(ns->chain, joins[which].option, errno);
+    if (wanted.st_dev != seen.st_dev || wanted.st_ino != seen.st_ino)
+        chain_fatal(ns->chain, joins[which].option,
+                    "the kernel reported success but it is another namespace");
+}
+
+/* What the child that fetches the mounts shares with us: it runs on our memory, and on our descriptors. */
+static struct {
+    int namespace;
+    int taken[2];
+    int error;
+} fetch;
+
+/* Raw calls only. */
+static void fetch_mounts(void)
+{
+    static const char *const places[2] = {"/tmp", "/shm"};
+
+    fetch.error = (int)kernel_call(SYS_setns, fetch.namespace, CLONE_NEWNS, 0, 0, 0, 0);
+    for (int i = 0; i < 2 && fetch.error == 0; i++) {
+        fetch.taken[i] = mount_clone(AT_FDCWD, places[i], 0);
+        if (fetch.taken[i] < 0)
+            fetch.error = fetch.taken[i];
+    }
+    kernel_call(SYS_exit_group, LINK_FAILED, 0, 0, 0, 0, 0);
+}
+
+/* As vfork() does; see namespace_command.c. */
+__attribute__((noinline)) static long clone_fetcher(void)
+{
+    long pid = kernel_call(SYS_clone, CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, 0, 0, 0, 0, 0);
+
+    if (pid == 0)
+        fetch_mounts();
+    return pid;
+}
+
+static void take_shared(struct namespace *ns)
+{
+    struct statfs seen[2] = {{0}, {0}};
+    int room[2];
+    long pid;
+
+    /* A table of descriptors that two processes share grows only behind an RCU grace period. It grows here.
+     */
+    for (int i = 0; i < 2; i++)
+        room[i] = fcntl(ns->join[JOIN_MOUNT], F_DUPFD_CLOEXEC, 0);
+    for (int i = 0; i < 2; i++)
+        close(room[i]);
+    fetch.namespace = ns->join[JOIN_MOUNT];
+    fetch.taken[0] = fetch.taken[1] = -1;
+    fetch.error = -EIO;
+    pid = clone_fetcher();
+    if (pid < 0)
+        chain_fatal_errno(ns->chain, "--join-mount", (int)-pid);
+    while (waitpid((pid_t)pid, NULL, __WALL) < 0)
+        if (errno != EINTR)
+            chain_fatal_errno(ns->chain, "--join-mount", errno);
+    if (fetch.error)
+        namespace_cannot(ns, CANNOT_MOUNT, "--join-mount", -fetch.error);
+    for (int i = 0; i < 2; i++) {
+        ns->shared[i] = fetch.taken[i];
+        if (fstatfs(ns->shared[i], &seen[i]) != 0 || seen[i].f_type != MOUNT_TYPE_TMPFS)
+            chain_fatal(ns->chain, "--join-mount", "the kernel reported success but there is no tmpfs");
+    }
+}
+
+/*
+ * namespace_join() - leave the caller's namespaces for those of a session; afterwards this process has every
+ * capability in them, and a mount namespace of its own.
+ */
+void namespace_join(struct namespace *ns)
+{
+    uint64_t mount = namespace_root_mount(ns);
+
+    enter(ns, JOIN_USER);
+    enter(ns, JOIN_IPC);
+    enter(ns, JOIN_UTS);
+    if (ns->join[JOIN_NET] >= 0)
+        enter(ns, JOIN_NET);
+    if (ns->join[JOIN_MOUNT] >= 0)
+        take_shared(ns); /* before any child is one of the session's processes */
+    if (unshare(CLONE_NEWNS) != 0)
+        namespace_cannot(ns, CANNOT_MOUNT, "mount namespace", errno);
+    if (namespace_root_mount(ns) == mount)
+        chain_fatal(ns->chain, "mount namespace", "the kernel reported success but it is the old one");
+    enter(ns, JOIN_PID);
+    for (size_t i = 0; i < JOIN_COUNT; i++)
+        if (ns->join[i] >= 0)
+            close(ns->join[i]);
+}
+
+/* Goes on to, or makes, the directory NAME below PLACE. Return: its descriptor. */
+static int step_into(const struct namespace *ns, int place, const char *name, const char *whole)
+{
+    int next;
+
+    if (mkdirat(place, name, 0755) != 0 && errno != EEXIST)
+        chain_fatal_errno(ns->chain, whole, errno);
+    next = openat(place, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (next < 0)
+        chain_fatal_errno(ns->chain, whole, errno);
+    return next;
+}
+
+/*
+ * namespace_make_shared_point() - a mount point in a place of the session's, one directory after the other.
+ * @place: descriptor of the place
+ * @path:  the point's name below it; changed
+ * @mode:  of what is mounted there
+ * @whole: for messages
+ */
+void namespace_make_shared_point(const struct namespace *ns, int place, char *path, mode_t mode,
+                                 const char *whole)
+{
+    char *name = path, *end;
+    int at = place;
+
+    for (end = strchr(name, '/'); end; end = strchr(name, '/')) {
+        int next;
+
+        *end = '\0';
+        next = step_into(ns, at, name, whole);
+        if (at != place)
+            close(at);
+        at = next;
+        name = end + 1;
+    }
+    if ((S_ISDIR(mode) ? mkdirat(at, name, 0755) : mknodat(at, name, S_IFREG | 0444, 0)) != 0 &&
+        errno != EEXIST)
+        chain_fatal_errno(ns->chain, whole, errno);
+    if (at != place)
+        close(at);
+}
