@@ -25,6 +25,7 @@ int command_run(char **argv, char **envp);
 int command_exec(char **argv, char **envp);
 int command_plan(char **argv, char **envp);
 int command_policy(char **argv, char **envp);
+int command_session(char **argv, char **envp);
 int command_probe(char **argv, char **envp);
 int command_help(char **argv, char **envp);
 

@@ -7,6 +7,7 @@
 #include "cli/confinement.h"
 
 #include "cli/later.h"
+#include "cli/session.h"
 
 #include <errno.h>
 #include <string.h>
@@ -100,6 +101,8 @@ int confinement_resolve(struct confinement *confinement, const struct options *o
         result = later_refuse_run(options, policy, error);
     if (result == 0)
         result = refuse_contradiction(options, policy, error);
+    if (result == 0)
+        result = session_fit(confinement->session, policy, error);
     if (result == 0) {
         ask_early(options, policy);
         result = resolve_policy(policy, env, &confinement->resolved, error);
@@ -108,8 +111,13 @@ int confinement_resolve(struct confinement *confinement, const struct options *o
         return result;
     confinement->has_resolved = true;
     result = narrow(confinement, env, error);
+    confinement->resolved.session = confinement->session;
     if (result == 0) /* the workspace's file may have added limits */
         result = later_refuse(options, policy, error);
+    if (result == 0)
+        result = session_fit(confinement->session, policy, error);
+    if (result == 0)
+        result = session_fit_user(confinement->session, &confinement->resolved, error);
     if (result == 0 && options->command & FOR_EXEC)
         result = later_refuse_exec(options, policy, error);
     return result;

@@ -50,7 +50,6 @@ struct row {
     }
 
 static const struct row later_rows[] = {
-    OWN(OWN_SESSION, "", "a session", "use one confine run with a shell that does all of it"),
     OWN(OWN_CONVERT, "", "reading the settings of other sandboxes", "write a policy file"),
     LIST(LIST_ALLOW, "net.listed", "a network rule", "use --network none or host"),
     VALUE(KEY_NETWORK, network, NETWORK_LISTED, "net.listed", "the listed network",
@@ -62,8 +61,6 @@ static const struct row later_rows[] = {
     VALUE(KEY_TTY, tty, TTY_PRIVATE, "tty.inject", "a private terminal",
           "use --tty none, or confine exec, which keeps the caller's"),
     NAMED(KEY_SIZE, "", "a private terminal", "leave --size out"),
-    VALUE(KEY_TMP, tmp, TMP_SESSION, "", "a temp directory of a session",
-          "use --tmp private, or a directory"),
     AMOUNT(KEY_LIMIT_MEMORY, limit_memory, "limit.memory", "the limit memory", "use a cgroup around confine"),
     AMOUNT(KEY_LIMIT_PROCESSES, limit_processes, "limit.processes", "the limit processes",
            "use a cgroup around confine"),
@@ -85,6 +82,7 @@ static const struct row run_rows[] = {
 static const struct row exec_rows[] = {
     OWN(OWN_REPORT, "", "a report", ""),
     OWN(OWN_CONTROL, "", "a control channel", ""),
+    OWN(OWN_SESSION, "", "a run in a session", ""),
     AMOUNT(KEY_LIMIT_TIME, limit_time_ms, "limit.time", "a time limit", ""),
     NAMED(KEY_GRACE, "", "a time between two signals", ""),
     NAMED(KEY_WAIT_ALL, "proc.survivor", "waiting for what is left", ""),

@@ -18,6 +18,10 @@ enum {
     FOR_PLAN = 1 << 2,
     FOR_POLICY = 1 << 3,
     FOR_PROBE = 1 << 4,
+    FOR_SESSION_START = 1 << 5,
+    FOR_SESSION_LIST = 1 << 6,
+    FOR_SESSION_END = 1 << 7,
+    FOR_SESSION = FOR_SESSION_START | FOR_SESSION_LIST | FOR_SESSION_END,
     FOR_ALL = FOR_RUN | FOR_EXEC | FOR_PLAN | FOR_POLICY,
 };
 
@@ -42,6 +46,7 @@ enum own {
     OWN_HELP,
     OWN_CONTROL,
     OWN_SESSION,
+    OWN_OWNER,
     OWN_CONVERT,
 };
 

@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/confinement.h"
 #include "cli/output.h"
+#include "cli/session.h"
 #include "run/control.h"
 
 #include <errno.h>
@@ -76,6 +77,8 @@ static int prepare(struct confinement *confinement, const struct options *option
 {
     int result = cli_refuse_closed(&report->error), opened;
 
+    if (result == 0)
+        result = session_take(options, envp, &confinement->session, &report->error);
     if (result == 0)
         result = confinement_resolve(confinement, options, envp, &report->error);
     if (confinement->has_resolved)

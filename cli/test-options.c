@@ -156,7 +156,6 @@ static const struct later_row {
     const char *reason;
     const char *surface;
 } later_rows[] = {
-    {"session", FOR_RUN, "--session x -- true", "not-in-this-version", ""},
     {"allow", FOR_RUN, "--allow example.org -- true", "not-in-this-version", "net.listed"},
     {"listed", FOR_RUN, "-n listed -- true", "not-in-this-version", "net.listed"},
     {"forward", FOR_RUN, "--forward 80 -- true", "not-in-this-version", "net.tcp"},
@@ -166,7 +165,6 @@ static const struct later_row {
     {"tty private", FOR_RUN, "--tty private -- true", "not-in-this-version", "tty.inject"},
     {"tty inherit", FOR_RUN, "--tty inherit -- true", "not-in-this-version", "tty.inject"},
     {"size", FOR_RUN, "--size 80x24 -- true", "not-in-this-version", ""},
-    {"tmp session", FOR_RUN, "--tmp session -- true", "not-in-this-version", ""},
     {"memory", FOR_RUN, "--limit memory=1G -- true", "not-in-this-version", "limit.memory"},
     {"processes", FOR_RUN, "--limit time=1m,processes=9 -- true", "not-in-this-version", "limit.processes"},
     {"output", FOR_RUN, "--limit output=1M -- true", "not-in-this-version", "limit.output"},
@@ -174,6 +172,7 @@ static const struct later_row {
     {"a look at the tree", FOR_RUN, "--planted report -- true", "not-in-this-version", "later.exec"},
     {"quarantine", FOR_RUN, "--planted quarantine -- true", "not-in-this-version", "later.exec"},
     {"observer", FOR_RUN, "--denials auto -- true", "not-in-this-version", ""},
+    {"exec session", FOR_EXEC, "--session x -- true", "needs-supervisor", ""},
     {"exec report", FOR_EXEC, "--report /r -- true", "needs-supervisor", ""},
     {"exec control", FOR_EXEC, "--control fd:3 -- true", "needs-supervisor", ""},
     {"exec timeout", FOR_EXEC, "--timeout 1s -- true", "needs-supervisor", "limit.time"},
@@ -211,6 +210,7 @@ static const struct good_row {
     {"time", FOR_RUN, "--timeout 10m --grace 1s --wait-all -- true"},
     {"limits", FOR_RUN, "--limit time=10m,file_size=1G -- true"},
     {"off", FOR_RUN, "--denials off --tty none -- true"},
+    {"session", FOR_RUN, "--session x --tmp session -- true"},
     {"network host", FOR_RUN, "-n host -- true"},
     {"temp", FOR_RUN, "--tmp private -- true"},
     {"exec", FOR_EXEC, "-w . --limit file_size=1G --tmp /x --hide /y -- true"},

@@ -80,11 +80,24 @@ static int refuse_unheld(const struct resolved *resolved, const struct plan *pla
     return 0;
 }
 
+static int refuse_session(const struct backend *backend, struct error *error)
+{
+    error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "no-sessions", "the backend %s has no sessions",
+              backend->name);
+    error_hint(error, "only the backend namespace has them; leave --session out");
+    error->structural = true;
+    return -ENOSYS;
+}
+
 static int plan_with(const struct backend *backend, const struct resolved *resolved, struct host *host,
                      bool supervised, struct plan *plan, struct error *error)
 {
-    int r = backend->ask ? backend->ask(host, resolved, supervised, error) : 0;
+    int r = 0;
 
+    if (resolved->session && !backend->sessions)
+        r = refuse_session(backend, error);
+    if (r == 0 && backend->ask)
+        r = backend->ask(host, resolved, supervised, error);
     if (r < 0)
         return r;
     r = backend->plan(resolved, host, supervised, plan, error);

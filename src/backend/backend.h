@@ -29,6 +29,7 @@ struct backend {
     const char *const *denial_signatures;            /* NULL-terminated */
     const struct runner_failure_rule *failure_rules; /* ends with a NULL signature */
     bool automatic;                                  /* a candidate of `auto` */
+    bool sessions;                                   /* a command can go into a session */
 };
 
 extern const struct backend *const backend_table[]; /* NULL-terminated, in the order in which auto tries */
@@ -73,6 +74,13 @@ bool backend_pass_over(const struct resolved *resolved, const struct backend *ba
  */
 int backend_ask_namespaces(struct host *host, const struct resolved *resolved, bool supervised,
                            struct error *error);
+
+/*
+ * backend_plan_session() - the chain that makes a session of the backend namespace, and no command.
+ *
+ * Return: 0, or a negative errno with @error; @plan is plan_free()'s then and else.
+ */
+int backend_plan_session(const struct resolved *resolved, struct plan *plan, struct error *error);
 
 /*
  * backend_lower_handed() - lower what descriptors open that the caller hands to the command: sockets on 0 to

@@ -47,6 +47,9 @@ void build_word(struct builder *b, const char *text);
 void build_special(struct builder *b, enum word_kind kind);
 void build_path(struct builder *b, const char *option, size_t path);
 
+/* build_join() - @option, and the namespace of the session that the command goes into. */
+void build_join(struct builder *b, const char *option, enum channel_join which);
+
 /* build_detach() - the first link. */
 void build_detach(struct builder *b);
 

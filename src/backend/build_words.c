@@ -24,6 +24,13 @@ void build_path(struct builder *b, const char *option, size_t path)
         b->failed = plan_path(b->plan, path);
 }
 
+void build_join(struct builder *b, const char *option, enum channel_join which)
+{
+    build_word(b, option);
+    if (!b->failed)
+        b->failed = plan_join(b->plan, which);
+}
+
 void build_detach(struct builder *b)
 {
     const struct resolved *resolved = b->resolved;

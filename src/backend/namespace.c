@@ -180,6 +180,7 @@ static int plan_namespace(const struct resolved *resolved, const struct host *ho
     plan->supervised = supervised;
     plan->pid_namespace = true;
     plan->own_tmp = "/tmp";
+    plan->joined = resolved->session;
     plan->overlays = supervised && resolved->cache_lock >= 0 && host->overlays != HOST_NO;
     if (host->namespaces.answer == HOST_NO)
         return host_lack_error(error, &host->namespaces.lack, "the namespaces of this run");
@@ -216,4 +217,5 @@ const struct backend backend_namespace = {
     .denial_signatures = denial_signatures,
     .failure_rules = failure_rules,
     .automatic = true,
+    .sessions = true,
 };

@@ -99,32 +99,59 @@ static void add_held(struct builder *b)
         add_named(b, "--copy", resolved->view.copies.items[i]);
 }
 
-static void chain_namespace(struct builder *b)
+/* Whose namespaces the command gets: new ones, or a session's, with what was mapped and raised there. */
+static void chain_namespaces(struct builder *b)
 {
-    const struct policy *policy = b->resolved->policy;
+    const struct session *session = b->resolved->session;
+
+    if (!session) {
+        if (b->resolved->uid == 0)
+            add_named(b, "--map", "all");
+        if (cuts_network(b))
+            build_word(b, "--net");
+        return;
+    }
+    build_join(b, "--join-user", JOIN_USER);
+    build_join(b, "--join-ipc", JOIN_IPC);
+    build_join(b, "--join-uts", JOIN_UTS);
+    build_join(b, "--join-pid", JOIN_PID);
+    if (b->resolved->policy->tmp != TMP_PRIVATE)
+        build_join(b, "--join-mount", JOIN_MOUNT);
+    if (cuts_network(b))
+        build_join(b, "--join-net", JOIN_NET);
+}
+
+static void chain_room(struct builder *b)
+{
+    uint64_t size = b->resolved->policy->limit_tmp_size;
     char text[32];
 
+    if (size == 0)
+        return;
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)size);
+    add_named(b, "--tmp-size", text);
+}
+
+static void chain_liveness(struct builder *b)
+{
+    build_word(b, "--liveness");
+    build_special(b, WORD_LIVENESS);
+    build_word(b, "--channel");
+    build_special(b, WORD_CHANNEL);
+}
+
+static void chain_namespace(struct builder *b)
+{
     build_word(b, "namespace-run");
-    if (b->resolved->uid == 0)
-        add_named(b, "--map", "all");
-    if (cuts_network(b))
-        build_word(b, "--net");
+    chain_namespaces(b);
     if (is_open(b, SURFACE_PRIV_USERNS))
         build_word(b, "--nest");
-    if (policy->limit_tmp_size) {
-        snprintf(text, sizeof(text), "%llu", (unsigned long long)policy->limit_tmp_size);
-        add_named(b, "--tmp-size", text);
-    }
-    if (b->supervised) {
-        build_word(b, "--liveness");
-        build_special(b, WORD_LIVENESS);
-        build_word(b, "--channel");
-        build_special(b, WORD_CHANNEL);
-    } else {
-        build_word(b,
-                   "--terminal"); /* a group of its own in any case: kill(0) reaches past a pid namespace */
-    }
-    if (policy->wait_all)
+    chain_room(b);
+    if (b->supervised)
+        chain_liveness(b);
+    else /* a group of its own in any case: kill(0) reaches past a pid namespace */
+        build_word(b, "--terminal");
+    if (b->resolved->policy->wait_all)
         build_word(b, "--wait-all");
     add_kept(b);
     add_roots(b);
@@ -166,6 +193,8 @@ static void chain_scope(struct builder *b)
     for (size_t i = 0; i < b->resolved->path_count && names; i++)
         if (b->resolved->paths[i].grant == GRANT_SOCKET)
             build_path(b, "--socket", i);
+    if (names && b->plan->joined && b->resolved->policy->tmp != TMP_PRIVATE)
+        add_named(b, "--socket", "/tmp"); /* servers of the session's other runs */
     build_word(b, "--");
 }
 
@@ -177,6 +206,23 @@ void build_view_links(struct builder *b)
     build_word(b, "--");
     build_seccomp(b, "namespace", NULL, 0);
     build_attest(b);
+}
+
+int backend_plan_session(const struct resolved *resolved, struct plan *plan, struct error *error)
+{
+    struct builder b = {.resolved = resolved, .plan = plan, .supervised = true};
+
+    *plan = (struct plan){.backend = "namespace", .supervised = true};
+    build_detach(&b);
+    build_word(&b, "namespace-run");
+    build_word(&b, "--hold");
+    chain_namespaces(&b);
+    chain_room(&b);
+    chain_liveness(&b);
+    if (b.failed == 0)
+        return 0;
+    plan_free(plan);
+    return error_no_memory(error);
 }
 
 void build_namespace_chain(struct builder *b)

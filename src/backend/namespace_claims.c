@@ -149,6 +149,12 @@ static void claim_protected(struct builder *b)
         plan_lower(b->plan, SURFACE_FS_PROTECTED, b->resolved->protected_weak);
 }
 
+/* The number that a namespace must have: a session's. 0: any but ours. */
+static int64_t wanted(const struct builder *b, enum channel_join which)
+{
+    return b->resolved->session ? (int64_t)b->resolved->session->number[which] : 0;
+}
+
 static void claim_network(struct builder *b)
 {
     static const enum surface surfaces[] = {SURFACE_NET_TCP, SURFACE_NET_UDP, SURFACE_NET_OTHER};
@@ -164,6 +170,7 @@ static void claim_network(struct builder *b)
             continue;
         }
         check.surface = surfaces[i];
+        check.b = wanted(b, JOIN_NET);
         build_hold(b, STATE_ENFORCED, NULL, check);
     }
     /* Families that no network namespace holds. */
@@ -182,6 +189,7 @@ static void claim_ipc(struct builder *b)
                                    .refused = {EXDEV}, .self_contained = true);
 
         check.surface = surfaces[i];
+        check.b = wanted(b, JOIN_IPC);
         build_hold(b, STATE_ENFORCED, NULL, check);
     }
     build_hold(b, STATE_ENFORCED, NULL,
@@ -189,7 +197,7 @@ static void claim_ipc(struct builder *b)
     if (cuts_network(b))
         build_hold(b, STATE_ENFORCED, NULL,
                    CHECK(UNIX_ABSTRACT, NET_NAMESPACE, NAMESPACE, NAMESPACE, .name = "net",
-                         .refused = {EXDEV}, .self_contained = true));
+                         .b = wanted(b, JOIN_NET), .refused = {EXDEV}, .self_contained = true));
     else if (abi < ABI_SCOPES)
         plan_reason(b->plan, SURFACE_UNIX_ABSTRACT, "no-scopes");
     if (abi >= ABI_SCOPES)
@@ -228,26 +236,37 @@ static void claim_other_procs(struct builder *b)
         plan_lower(b->plan, SURFACE_PROC_VISIBLE, "mounts-of-later");
 }
 
+/* What the process namespace keeps out of reach. In a session another run's process may have the number of
+ * any of ours, so that none can be tried: then it is shown by which one it is, as the network's is. */
+static void claim_outside(struct builder *b, struct check tried)
+{
+    struct check read_back = CHECK(PROC_SIGNAL, PID_NAMESPACE, NAMESPACE, NAMESPACE, .name = "pid",
+                                   .b = wanted(b, JOIN_PID), .refused = {EXDEV}, .self_contained = true);
+
+    read_back.surface = tried.surface;
+    build_hold(b, STATE_ENFORCED, NULL, b->plan->joined ? read_back : tried);
+}
+
 static void claim_processes(struct builder *b)
 {
-    build_hold(b, STATE_ENFORCED, NULL,
-               CHECK(PROC_SIGNAL, PID_NAMESPACE, SIGNAL, PROCESS, .refused = {ESRCH}));
+    claim_outside(b, CHECK(PROC_SIGNAL, PID_NAMESPACE, SIGNAL, PROCESS, .refused = {ESRCH}));
     /* The control of this one is taken by the link that makes the namespace. */
     if (b->host->landlock_abi >= ABI_SCOPES && !b->plan->foreign)
         build_hold(b, STATE_ENFORCED, NULL,
                    CHECK(PROC_SIGNAL, LANDLOCK_SCOPE, SIGNAL, INIT, .refused = {EPERM}));
+    claim_outside(b, CHECK(PROC_TRACE, PID_NAMESPACE, READ_MEMORY, PROCESS, .refused = {ESRCH}));
+    claim_outside(b, CHECK(PROC_ADJUST, PID_NAMESPACE, PRLIMIT, PROCESS, .refused = {ESRCH}));
     build_hold(b, STATE_ENFORCED, NULL,
-               CHECK(PROC_TRACE, PID_NAMESPACE, READ_MEMORY, PROCESS, .refused = {ESRCH}));
-    build_hold(b, STATE_ENFORCED, NULL,
-               CHECK(PROC_ADJUST, PID_NAMESPACE, PRLIMIT, PROCESS, .refused = {ESRCH}));
-    build_hold(b, STATE_ENFORCED, NULL,
-               CHECK(PROC_VISIBLE, PID_NAMESPACE, NAMESPACE, NAMESPACE, .name = "pid", .refused = {EXDEV},
-                     .self_contained = true));
+               CHECK(PROC_VISIBLE, PID_NAMESPACE, NAMESPACE, NAMESPACE, .name = "pid",
+                     .b = wanted(b, JOIN_PID), .refused = {EXDEV}, .self_contained = true));
     build_hold(b, STATE_ENFORCED, NULL,
                CHECK(PROC_VISIBLE, MOUNT, OBJECT, OBJECT, .name = "/proc", .refused = {EXDEV},
                      .self_contained = true));
     claim_other_procs(b);
-    if (!is_open(b, SURFACE_PROC_SURVIVOR))
+    if (!is_open(b, SURFACE_PROC_SURVIVOR) && b->plan->joined)
+        plan_raise(b->plan, SURFACE_PROC_SURVIVOR, STATE_PARTIAL, MECHANISM_PID_NAMESPACE,
+                   "until-session-ends");
+    else if (!is_open(b, SURFACE_PROC_SURVIVOR))
         plan_raise(b->plan, SURFACE_PROC_SURVIVOR, STATE_ENFORCED, MECHANISM_PID_NAMESPACE, NULL);
 }
 

@@ -53,6 +53,11 @@ int plan_special(struct plan *plan, enum word_kind kind)
     return add_word(plan, (struct word){.kind = kind});
 }
 
+int plan_join(struct plan *plan, enum channel_join which)
+{
+    return add_word(plan, (struct word){.kind = WORD_JOIN, .path = which});
+}
+
 /**
  * plan_raise() - raise a claim above `open`.
  *

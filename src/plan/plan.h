@@ -43,6 +43,7 @@ enum word_kind {
     WORD_CHECKS,   /* attest-run's own checks of an exec: `--refused …`; nothing when printed */
     WORD_LAUNCHER, /* confine-launch, as /proc/self/fd/N: the chain goes on behind a program that is not ours
                     */
+    WORD_JOIN,     /* number of the descriptor of the session's namespace `path` (enum channel_join) */
     WORD_MASK,    /* text: a name that is masked if it is there by then and the command's user can reach it */
     WORD_COMMAND, /* the command and its arguments */
 };
@@ -50,7 +51,7 @@ enum word_kind {
 struct word {
     enum word_kind kind;
     char *text;  /* owned; WORD_TEXT, WORD_MASK */
-    size_t path; /* WORD_PATH */
+    size_t path; /* WORD_PATH, WORD_JOIN */
 };
 
 /* What has to exist outside for a check to mean something; made by the run, looked at by the run. */
@@ -114,6 +115,7 @@ struct plan {
     bool guard;         /* the chain starts a guard */
     bool pid_namespace; /* the process that we start stands in front of the command and tells of survivors */
     bool foreign;     /* that process is not ours: it tells nothing, and gets no variable of the command's */
+    bool joined;      /* into a session: what is left behind the command lives on until its end */
     bool private_tmp; /* the run makes a temp directory, and TMPDIR names it */
     bool overlays;    /* the chain mounts the overlay of each cache that has one */
     const char *own_tmp; /* static: the temp directory that the view has of its own; NULL: none */
@@ -122,10 +124,12 @@ struct plan {
     size_t unheld_count;
 };
 
-/* plan_word(), plan_path(), plan_special(), plan_mask() - append to the chain. Return: 0 or -ENOMEM. */
+/* plan_word(), plan_path(), plan_special(), plan_join(), plan_mask() - append to the chain. Return: 0 or
+ * -ENOMEM. */
 int plan_word(struct plan *plan, const char *text);
 int plan_path(struct plan *plan, size_t path);
 int plan_special(struct plan *plan, enum word_kind kind);
+int plan_join(struct plan *plan, enum channel_join which);
 int plan_mask(struct plan *plan, const char *path);
 
 /* plan_raise() - raise a claim: state, mechanism, reason (NULL when enforced). */

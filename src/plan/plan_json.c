@@ -101,6 +101,7 @@ const char *plan_word_text(const struct word *word, const struct resolved *resol
     static const char *const fixed[WORD_COMMAND + 1] = {
         [WORD_CHANNEL] = "CHANNEL", [WORD_LIVENESS] = "LIVENESS", [WORD_STDERR] = "STDERR",
         [WORD_TMP] = "TMP",         [WORD_SENTINEL] = "SENTINEL", [WORD_LAUNCHER] = "confine-launch",
+        [WORD_JOIN] = "SESSION",
     };
 
     if (word->kind == WORD_TEXT || word->kind == WORD_MASK)

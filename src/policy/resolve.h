@@ -9,6 +9,7 @@
 #define CONFINE_POLICY_RESOLVE_H
 
 #include "kernel/handed.h"
+#include "links/channel.h"
 #include "policy/policy.h"
 
 #include <sys/stat.h>
@@ -125,6 +126,17 @@ struct cache_choice {
     size_t place, upper;         /* indices into paths, grant GRANT_NONE; SIZE_MAX: there is no overlay */
 };
 
+/* A session that the command goes into: its namespaces, and what was decided when it began. */
+struct session {
+    const char *name;
+    int fd[JOIN_COUNT];          /* -1: not joined */
+    uint64_t number[JOIN_COUNT]; /* inode of the namespace; 0: not joined */
+    uid_t uid;                   /* whose it is */
+    gid_t gid;
+    enum network network;
+    uint64_t tmp_size; /* 0: no limit was set */
+};
+
 struct skipped {
     char *what; /* `write ~/.cache/go-build` */
     char *why;
@@ -189,6 +201,7 @@ struct resolved {
     size_t exception_count;
     struct skipped *skipped;
     size_t skipped_count;
+    const struct session *session; /* borrowed; NULL: the run has namespaces of its own */
     struct strings ephemeral;
     struct strings warnings;
 };

@@ -331,11 +331,6 @@ static int grant_tmp(struct resolving *resolving)
     _cleanup_opened_ struct opened opened = {.fd = -1};
     int r;
 
-    if (policy->tmp == TMP_SESSION) {
-        error_set(resolving->error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "not-in-this-version",
-                  "--tmp session: sessions are not in this version");
-        return error_hint(resolving->error, "use --tmp private, or name a directory");
-    }
     if (policy->tmp != TMP_DIRECTORY)
         return 0;
     asked.grants = true;

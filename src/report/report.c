@@ -110,14 +110,15 @@ static void add_start(const struct report *report, struct sentences *sentences)
         add_sentence(sentences, "Did not run %s: %s (%s).", command.data ? command.data : "anything",
                      error_name(report->error.code), report->error.reason);
     else
-        add_sentence(sentences, "Ran %s in %s (%s, %s, backend %s).", command.data ? command.data : "nothing",
-                     resolved && resolved->cwd ? text_quote(cwd, sizeof(cwd), resolved->cwd, SUMMARY_NAME)
-                                               : "?",
-                     resolved ? mode_name(resolved->mode) : "?",
-                     !resolved                                   ? "?"
-                     : resolved->mode == MODE_DANGER_FULL_ACCESS ? networks[NETWORK_HOST]
-                                                                 : networks[resolved->policy->network],
-                     report->backend ? report->backend : "none");
+        add_sentence(
+            sentences, "Ran %s in %s (%s, %s, backend %s%s%s).", command.data ? command.data : "nothing",
+            resolved && resolved->cwd ? text_quote(cwd, sizeof(cwd), resolved->cwd, SUMMARY_NAME) : "?",
+            resolved ? mode_name(resolved->mode) : "?",
+            !resolved                                   ? "?"
+            : resolved->mode == MODE_DANGER_FULL_ACCESS ? networks[NETWORK_HOST]
+                                                        : networks[resolved->policy->network],
+            report->backend ? report->backend : "none", resolved && resolved->session ? ", session " : "",
+            resolved && resolved->session ? resolved->session->name : "");
     text_free(&command);
 }
 

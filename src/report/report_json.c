@@ -68,6 +68,7 @@ static void write_asked(struct writer *writer, const struct report *report)
 
     writer_path(writer, "cwd", resolved ? resolved->cwd : NULL);
     writer_path(writer, "workspace", resolved ? resolved->workspace : NULL);
+    writer_text(writer, "session", resolved && resolved->session ? resolved->session->name : NULL);
     writer_object(writer, "mode");
     writer_text(writer, "effective", resolved ? mode_name(resolved->mode) : NULL);
     writer_text(writer, "from", resolved ? resolved->mode_from : NULL);

@@ -110,7 +110,10 @@ static int note_ephemeral(struct run *run)
 {
     static const char *const own[] = {"/tmp", "/dev/shm", "/run"};
 
-    for (size_t i = 0; i < ARRAY_SIZE(own) && run->plan->own_tmp; i++)
+    bool shared =
+        run->plan->joined && run->resolved->policy->tmp != TMP_PRIVATE; /* vanish with the session */
+
+    for (size_t i = shared ? 2 : 0; i < ARRAY_SIZE(own) && run->plan->own_tmp; i++)
         if (!resolved_under_writable(run->resolved, own[i]) &&
             strings_add(&run->report->ephemeral, own[i]) < 0)
             return error_no_memory(&run->report->error);

@@ -49,6 +49,8 @@ static int collect_keep(struct launch *launch, const struct plan *plan, const st
             r = keep_add(launch, resolved->paths[plan->words[i].path].fd);
         else if (plan->words[i].kind == WORD_LAUNCHER)
             r = keep_add(launch, fds->launcher);
+        else if (plan->words[i].kind == WORD_JOIN)
+            r = keep_add(launch, resolved->session->fd[plan->words[i].path]);
     for (size_t i = 0; i < resolved->pass_fd_count && r == 0; i++)
         r = keep_add(launch, resolved->pass_fds[i]);
     for (size_t i = 0; i < fds->other_count && r == 0; i++)
@@ -134,6 +136,8 @@ static int add_word(struct launch *launch, const struct word *word, const struct
         return add_number(launch, FD_PATH, resolved->paths[word->path].fd);
     case WORD_TMP:
         return add_number(launch, FD_PATH, fds->tmp);
+    case WORD_JOIN:
+        return add_number(launch, "", resolved->session->fd[word->path]);
     case WORD_LAUNCHER:
         return add_number(launch, FD_PATH, fds->launcher);
     case WORD_CHANNEL:

@@ -72,6 +72,7 @@ static void start_grace(struct loop *loop)
 {
     uint64_t grace = loop->supervision->resolved->policy->grace_ms;
 
+    tree_cancel(&loop->tree);
     if (!uv_is_active((uv_handle_t *)&loop->grace))
         uv_timer_start(&loop->grace, on_grace, grace, 0);
 }

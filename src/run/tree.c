@@ -52,6 +52,14 @@ void tree_signal_command(const struct tree *tree, int signum)
         kill(s->command, signum);
 }
 
+void tree_cancel(const struct tree *tree)
+{
+    const struct supervision *s = tree->supervision;
+
+    if (s->plan->joined && s->liveness >= 0 && !tree->ended)
+        send(s->liveness, "c", 1, MSG_NOSIGNAL | MSG_DONTWAIT); /* refused only by one that is gone */
+}
+
 /* Lets the process in front of the command end, and with it all that is left. */
 static void let_front_end(struct tree *tree)
 {
@@ -116,6 +124,8 @@ void tree_kill(struct tree *tree)
     tree->phase = PHASE_ENDING;
     told = s->plan->pid_namespace && !s->plan->foreign && !tree->ended;
     let_front_end(tree);
+    if (told && s->plan->joined) /* first, so that the command's end is not taken for an ordinary one */
+        shutdown(s->liveness, SHUT_WR);
     if (told)
         tree_signal_command(tree, SIGKILL);
     else if (!tree->ended)

@@ -36,6 +36,10 @@ void tree_signal_group(const struct tree *tree, int signum);
 /* tree_signal_command() - to the command alone. */
 void tree_signal_command(const struct tree *tree, int signum);
 
+/* tree_cancel() - the run is to end: in a session, what would otherwise live on behind the command does not.
+ */
+void tree_cancel(const struct tree *tree);
+
 /* tree_kill() - end the command and what is left. With a guard it is the guard's work; we sweep as well once
  * it has ended, or without one. More than once is once. */
 void tree_kill(struct tree *tree);

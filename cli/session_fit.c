@@ -1,0 +1,104 @@
+/*
+ * session_fit.c - what of a run's policy is the session's to say.
+ *
+ * Should:  refuse in one line what was named and differs: a run that silently got another network or another
+ *          size than it asked for would be a lie.
+ * Mustn't: refuse what merely is a default: it takes what the session has.
+ */
+#include "cli/session.h"
+
+#include "run/session.h"
+
+#include <errno.h>
+
+static const char *const network_names[] = {
+    [NETWORK_NONE] = "none", [NETWORK_LISTED] = "listed", [NETWORK_HOST] = "host"};
+
+/* `option --network`, or the file that says it. */
+static const char *describe(struct origin origin, char *buffer, size_t size)
+{
+    if (origin.file)
+        snprintf(buffer, size, "%s:%d", QUOTE(origin.file), origin.line);
+    else
+        snprintf(buffer, size, "option %s", origin.option ? origin.option : "?");
+    return buffer;
+}
+
+/* Mustn't: be taken for what the machine cannot do, after which other backends would be tried. */
+static int refuse(const struct session *session, struct origin origin, const char *what, const char *has,
+                  const char *hint, struct error *error)
+{
+    char where[600];
+
+    error_set(error, ERROR_SANDBOX_UNAVAILABLE, EINVAL, "session-decides", "%s: %s of session %s is %s",
+              describe(origin, where, sizeof(where)), what, session->name, has);
+    return error_hint(error, "%s", hint);
+}
+
+static int refuse_sessionless(struct origin origin, struct error *error)
+{
+    char where[600];
+
+    error_set(error, ERROR_SANDBOX_UNAVAILABLE, EINVAL, "no-session",
+              "%s: the temp directory of a session, and there is no session",
+              describe(origin, where, sizeof(where)));
+    return error_hint(error, "say --session NAME with confine run, or use --tmp private");
+}
+
+int session_fit(const struct session *session, struct policy *policy, struct error *error)
+{
+    char size[40];
+
+    if (!session)
+        return policy->tmp == TMP_SESSION ? refuse_sessionless(policy->origin[KEY_TMP], error) : 0;
+    if (origin_named(policy->origin[KEY_NETWORK]) && policy->network != session->network)
+        return refuse(session, policy->origin[KEY_NETWORK], "the network", network_names[session->network],
+                      "the network is chosen at confine session start; leave it out here", error);
+    if (policy->limit_tmp_size && policy->limit_tmp_size != session->tmp_size) {
+        snprintf(size, sizeof(size), session->tmp_size ? "%llu bytes" : "not limited",
+                 (unsigned long long)session->tmp_size);
+        return refuse(session, policy->origin[KEY_LIMIT_TMP_SIZE], "the size of the temp directory", size,
+                      "it is chosen at confine session start; leave it out here", error);
+    }
+    if (policy->wait_all)
+        return refuse(session, policy->origin[KEY_WAIT_ALL], "the end", "when everything left behind ends",
+                      "in a session it lives on: leave --wait-all out", error);
+    policy->network = session->network;
+    policy->limit_tmp_size = session->tmp_size;
+    if (!origin_named(policy->origin[KEY_TMP]))
+        policy->tmp = TMP_SESSION;
+    return 0;
+}
+
+int session_fit_user(const struct session *session, const struct resolved *resolved, struct error *error)
+{
+    if (!session || (session->uid == resolved->uid && session->gid == resolved->gid))
+        return 0;
+    error_set(error, ERROR_SANDBOX_UNAVAILABLE, EPERM, "session-user",
+              "session %s is user %u's (group %u), and the command would run as user %u (group %u)",
+              session->name, (unsigned)session->uid, (unsigned)session->gid, (unsigned)resolved->uid,
+              (unsigned)resolved->gid);
+    return error_hint(error, "say --user for both, or the same workspace");
+}
+
+int session_take(const struct options *options, char *const *env, const struct session **ret_session,
+                 struct error *error)
+{
+    static struct session session;
+    static struct session_place place = SESSION_PLACE_NONE;
+    const char *name = options_value(options, OPTION_OWN, OWN_SESSION);
+    int r;
+
+    *ret_session = NULL;
+    if (!name)
+        return 0;
+    r = session_check_name(name, error);
+    if (r == 0)
+        r = session_open_place(&place, env, false, error);
+    if (r == 0)
+        r = session_join(&place, name, &session, error);
+    if (r == 0)
+        *ret_session = &session;
+    place.fd = fd_close(place.fd);
+    return r;
+}

@@ -1,0 +1,428 @@
+/*
+ * session.c - whoever asks a keeper: to start, to join, to list, to end.
+ *
+ * Should:  show the keeper that it may be asked, by the lock file opened for writing.
+ * Mustn't: wait for a keeper for ever, or believe what a descriptor is without looking.
+ */
+#include "run/session_wire.h"
+
+#include "links/kernel_abi.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ANSWER_SECONDS 10
+#define END_SECONDS    60
+#define START_SECONDS  60
+#define NAME_TRIES     200 /* every 10 ms */
+
+#ifndef NS_GET_NSTYPE
+#define NS_GET_NSTYPE 0xb703
+#endif
+
+static const int join_types[JOIN_COUNT] = {
+    [JOIN_USER] = CLONE_NEWUSER, [JOIN_IPC] = CLONE_NEWIPC,  [JOIN_UTS] = CLONE_NEWUTS,
+    [JOIN_PID] = CLONE_NEWPID,   [JOIN_MOUNT] = CLONE_NEWNS, [JOIN_NET] = CLONE_NEWNET,
+};
+
+/* --- packets -------------------------------------------------------------------------------------------- */
+
+int session_send(int fd, const void *data, size_t size, const int *fds, size_t count)
+{
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(JOIN_COUNT * sizeof(int))];
+    } control;
+    struct iovec part = {.iov_base = (void *)(uintptr_t)data, .iov_len = size};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    ssize_t sent;
+
+    if (count > 0) {
+        memset(&control, 0, sizeof(control));
+        message.msg_control = &control;
+        message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+        control.header.cmsg_level = SOL_SOCKET;
+        control.header.cmsg_type = SCM_RIGHTS;
+        control.header.cmsg_len = CMSG_LEN(count * sizeof(int));
+        memcpy(CMSG_DATA(&control.header), fds, count * sizeof(int));
+    }
+    do
+        sent = sendmsg(fd, &message, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    if (sent < 0)
+        return -errno;
+    return (size_t)sent == size ? 0 : -EIO;
+}
+
+int session_receive(int fd, void *data, size_t size, int fds[JOIN_COUNT], size_t *ret_count)
+{
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(JOIN_COUNT * sizeof(int))];
+    } control;
+    struct iovec part = {.iov_base = data, .iov_len = size};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+    ssize_t got;
+
+    *ret_count = 0;
+    for (size_t i = 0; i < JOIN_COUNT; i++)
+        fds[i] = -1;
+    do
+        got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return -errno;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); got > 0 && c; c = CMSG_NXTHDR(&message, c))
+        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
+            *ret_count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+            memcpy(fds, CMSG_DATA(c), *ret_count * sizeof(int));
+        }
+    if (got == (ssize_t)size && !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
+        return 0;
+    for (size_t i = 0; i < *ret_count; i++)
+        fds[i] = fd_close(fds[i]);
+    *ret_count = 0;
+    return got == 0 ? -ECONNRESET : -EPROTO;
+}
+
+/* --- asking --------------------------------------------------------------------------------------------- */
+
+static int fail_none(struct error *error, const char *name)
+{
+    error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOENT, "no-session",
+              "session %s: there is none of this name", QUOTE(name));
+    return error_hint(error, "confine session start %s; what there is: confine session list", name);
+}
+
+static int fail_talk(struct error *error, const char *name, int errnum)
+{
+    if (errnum == ENOENT || errnum == ECONNREFUSED || errnum == ECONNRESET)
+        return fail_none(error, name);
+    error_set(error, ERROR_SANDBOX_UNAVAILABLE, errnum, "session-silent",
+              "session %s: its keeper does not answer: %s", QUOTE(name), strerror(errnum));
+    return error_hint(error, "end the process that keeps it (confine session start %s)", name);
+}
+
+/* Return: a connection to the keeper, or -errno. */
+static int connect_keeper(const struct session_place *place, const char *name, int seconds)
+{
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), errnum = 0;
+    struct timeval limit = {.tv_sec = seconds};
+    struct sockaddr_un address;
+    struct ucred peer = {0};
+    socklen_t size = sizeof(peer);
+
+    if (fd < 0)
+        return -errno;
+    session_address(place, name, &address);
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) != 0 ||
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) != 0 ||
+        connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0 ||
+        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+        errnum = errno;
+    else if (peer.uid != geteuid())
+        errnum = EPERM;
+    if (errnum == 0)
+        return fd;
+    fd_close(fd);
+    return -errnum;
+}
+
+/* One request and its reply. The connection stays open with @ret_fd where that is not NULL. Return: 0 or
+ * -errno. */
+static int ask(const struct session_place *place, const char *name, enum session_request_kind kind,
+               int seconds, struct session_reply *reply, int fds[JOIN_COUNT])
+{
+    const struct session_request request = {.version = SESSION_VERSION, .kind = kind};
+    _cleanup_fd_ int fd = -1, lock = -1;
+    char file[SESSION_FILE];
+    size_t count;
+    int r;
+
+    if (place->fd < 0)
+        return -ENOENT;
+    lock = openat(place->fd, session_file(file, name, SESSION_LOCK), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (lock < 0)
+        return -errno;
+    fd = connect_keeper(place, name, seconds);
+    if (fd < 0)
+        return fd;
+    r = session_send(fd, &request, sizeof(request), &lock, 1);
+    if (r == 0)
+        r = session_receive(fd, reply, sizeof(*reply), fds, &count);
+    if (r == 0 && reply->version != SESSION_VERSION)
+        r = -EPROTONOSUPPORT;
+    if (r == 0 && reply->errnum > 0)
+        r = -reply->errnum;
+    if (r == 0 && kind == SESSION_END) /* it ends with its last word; then there is nothing of it at all */
+        while (session_receive(fd, reply, sizeof(*reply), fds, &count) == 0)
+            ;
+    return r;
+}
+
+/* Looks at what came: each a namespace of its kind. Return: 0 or -EPROTO. */
+static int take_joins(struct session *session, const int fds[JOIN_COUNT])
+{
+    for (size_t i = 0; i < JOIN_COUNT; i++) {
+        struct stat found;
+
+        session->fd[i] = fds[i];
+        session->number[i] = 0;
+        if (fds[i] < 0 && i == JOIN_NET && session->network == NETWORK_HOST)
+            continue;
+        if (fds[i] < 0 || fstat(fds[i], &found) != 0 || ioctl(fds[i], NS_GET_NSTYPE) != join_types[i])
+            return -EPROTO;
+        session->number[i] = found.st_ino;
+    }
+    return 0;
+}
+
+int session_join(const struct session_place *place, const char *name, struct session *session,
+                 struct error *error)
+{
+    struct session_reply reply;
+    int fds[JOIN_COUNT], r = session_check_name(name, error);
+
+    if (r < 0)
+        return r;
+    r = ask(place, name, SESSION_JOIN, ANSWER_SECONDS, &reply, fds);
+    if (r < 0)
+        return fail_talk(error, name, -r);
+    *session = (struct session){.name = name,
+                                .uid = reply.facts.uid,
+                                .gid = reply.facts.gid,
+                                .network = (enum network)reply.facts.network,
+                                .tmp_size = reply.facts.tmp_size};
+    r = take_joins(session, fds);
+    if (r < 0) {
+        for (size_t i = 0; i < JOIN_COUNT; i++)
+            fd_close(fds[i]);
+        return fail_talk(error, name, -r);
+    }
+    return 0;
+}
+
+void session_leave(struct session *session)
+{
+    for (size_t i = 0; i < JOIN_COUNT; i++)
+        session->fd[i] = fd_close(session->fd[i]);
+}
+
+int session_end(const struct session_place *place, const char *name, struct error *error)
+{
+    struct session_reply reply;
+    int fds[JOIN_COUNT], r = session_check_name(name, error);
+
+    if (r < 0)
+        return r;
+    r = ask(place, name, SESSION_END, END_SECONDS, &reply, fds);
+    return r < 0 ? fail_talk(error, name, -r) : 0;
+}
+
+/* --- starting ------------------------------------------------------------------------------------------- */
+
+/* The lock of a name that nobody has. A name whose keeper does not answer is one that is being made, swept or
+ * ended just now. */
+static int take_name(const struct session_place *place, const char *name, struct error *error)
+{
+    const struct timespec pause = {.tv_nsec = 10000000};
+    struct session_reply reply;
+    int fds[JOIN_COUNT], lock = -EWOULDBLOCK;
+
+    for (int tries = 0; tries < NAME_TRIES; tries++) {
+        lock = session_lock(place, name);
+        if (lock != -EWOULDBLOCK || ask(place, name, SESSION_INFO, ANSWER_SECONDS, &reply, fds) == 0)
+            break;
+        nanosleep(&pause, NULL);
+    }
+    if (lock >= 0)
+        return lock;
+    if (lock != -EWOULDBLOCK)
+        return error_set(error, ERROR_SANDBOX_UNAVAILABLE, -lock, "no-session-directory",
+                         "session %s: no file for it in %s: %s", QUOTE(name), QUOTE(place->path),
+                         strerror(-lock));
+    error_set(error, ERROR_SANDBOX_UNAVAILABLE, EEXIST, "session-exists", "session %s: there is one already",
+              QUOTE(name));
+    return error_hint(error, "use it, choose another name, or: confine session end %s", name);
+}
+
+int session_start(const struct session_place *place, const char *name, const struct resolved *resolved,
+                  int owner, pid_t owner_pid, int *ret_confirm, struct error *error)
+{
+    struct timeval limit = {.tv_sec = START_SECONDS};
+    _cleanup_fd_ int lock = -1, report = -1;
+    struct error said;
+    int ends[2], none[JOIN_COUNT];
+    size_t count;
+    pid_t pid;
+    int r = session_check_name(name, error);
+
+    if (r == 0)
+        r = lock = take_name(place, name, error);
+    if (r < 0)
+        return r;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+        session_remove(place, name);
+        return error_set(error, ERROR_SANDBOX_UNAVAILABLE, errno, "set-up-failed",
+                         "cannot start a keeper: %s", strerror(errno));
+    }
+    report = ends[0];
+    pid = fork();
+    if (pid == 0) {
+        fd_close(report);
+        session_keep(place, name, resolved, lock, owner, owner_pid, ends[1]);
+    }
+    fd_close(ends[1]);
+    if (pid < 0) {
+        session_remove(place, name);
+        return error_set(error, ERROR_SANDBOX_UNAVAILABLE, errno, "set-up-failed",
+                         "cannot start a keeper: %s", strerror(errno));
+    }
+    setsockopt(report, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)); /* without it, longer at worst */
+    r = session_receive(report, &said, sizeof(said), none, &count);
+    if (r < 0)
+        return error_set(error, ERROR_INTERNAL, -r, "keeper-lost",
+                         "session %s: its keeper ended without a word", QUOTE(name));
+    if (said.code != ERROR_NONE) {
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+        *error = said;
+        return said.errnum ? -said.errnum : -EINVAL;
+    }
+    *ret_confirm = steal_fd(&report);
+    return 0;
+}
+
+int session_confirm(int confirm)
+{
+    int r = session_send(confirm, "k", 1, NULL, 0);
+
+    fd_close(confirm);
+    return r;
+}
+
+/* --- looking -------------------------------------------------------------------------------------------- */
+
+static int by_name(const void *left, const void *right)
+{
+    return strcmp(((const struct session_entry *)left)->name, ((const struct session_entry *)right)->name);
+}
+
+/* One name of the directory. Return: 0, with one entry more if it is the socket of one that lives; -ENOMEM.
+ */
+static int list_one(const struct session_place *place, const char *file, struct session_entry **entries,
+                    size_t *count)
+{
+    size_t length = strlen(file), suffix = strlen(SESSION_SOCKET);
+    struct session_reply reply;
+    struct error ignored = {0};
+    struct session_entry *entry;
+    int fds[JOIN_COUNT];
+    char name[SESSION_NAME];
+
+    if (length <= suffix || length - suffix >= sizeof(name) || strcmp(file + length - suffix, SESSION_SOCKET))
+        return 0;
+    snprintf(name, sizeof(name), "%.*s", (int)(length - suffix), file);
+    if (session_check_name(name, &ignored) < 0 ||
+        ask(place, name, SESSION_INFO, ANSWER_SECONDS, &reply, fds) < 0)
+        return 0;
+    if (!array_more(entries, *count, sizeof(**entries)))
+        return -ENOMEM;
+    entry = &(*entries)[(*count)++];
+    entry->facts = reply.facts;
+    memcpy(entry->name, name, sizeof(name));
+    return 0;
+}
+
+int session_list(const struct session_place *place, struct session_entry **ret_entries, size_t *ret_count,
+                 struct error *error)
+{
+    int fd = place->fd < 0 ? -1 : openat(place->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+
+    *ret_entries = NULL;
+    *ret_count = 0;
+    if (place->fd < 0)
+        return 0;
+    if (!directory) {
+        fd_close(fd);
+        return error_set(error, ERROR_SANDBOX_UNAVAILABLE, errno, "no-session-directory",
+                         "the directory of sessions %s cannot be read: %s", QUOTE(place->path),
+                         strerror(errno));
+    }
+    while (r == 0 && (entry = readdir(directory)))
+        r = list_one(place, entry->d_name, ret_entries, ret_count);
+    closedir(directory);
+    if (r < 0)
+        return error_no_memory(error);
+    if (*ret_count > 0)
+        qsort(*ret_entries, *ret_count, sizeof(**ret_entries), by_name);
+    return 0;
+}
+
+/* Name and inner number out of /proc/PID/status. Return: whether they are there. */
+static bool read_process(int process, struct session_process *row)
+{
+    _cleanup_fd_ int fd = openat(process, "status", O_RDONLY | O_CLOEXEC);
+    _cleanup_free_ char *text = NULL;
+    const char *inner, *name;
+    size_t length;
+
+    if (fd < 0 || fd_read_all(fd, 65536, &text, &length) < 0)
+        return false;
+    name = strncmp(text, "Name:\t", 6) == 0 ? text + 6 : NULL;
+    inner = strstr(text, "\nNSpid:");
+    if (!name || !inner)
+        return false;
+    snprintf(row->name, sizeof(row->name), "%.*s", (int)strcspn(name, "\n"), name);
+    inner += strcspn(inner + 1, "\n") + 1;
+    while (isdigit((unsigned char)inner[-1])) /* the last number of the line is the innermost one */
+        inner--;
+    row->inner = (pid_t)strtol(inner, NULL, 10);
+    return true;
+}
+
+int session_processes(const struct session_facts *facts, struct session_process **ret_processes,
+                      size_t *ret_count)
+{
+    DIR *proc = opendir("/proc");
+    struct dirent *entry;
+    int r = proc ? 0 : -errno;
+
+    *ret_processes = NULL;
+    *ret_count = 0;
+    while (r == 0 && (entry = readdir(proc))) {
+        struct session_process row = {0};
+        _cleanup_fd_ int process = -1;
+        struct stat found;
+
+        if (!isdigit((unsigned char)entry->d_name[0]))
+            continue;
+        row.pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        process = openat(dirfd(proc), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (row.pid == facts->init || process < 0 || fstatat(process, "ns/pid", &found, 0) != 0 ||
+            found.st_ino != facts->number || !read_process(process, &row))
+            continue; /* not one of them, or gone by now */
+        if (array_more(ret_processes, *ret_count, sizeof(row)))
+            (*ret_processes)[(*ret_count)++] = row;
+        else
+            r = -ENOMEM;
+    }
+    if (proc)
+        closedir(proc);
+    return r;
+}

@@ -1,0 +1,116 @@
+/*
+ * session.h - namespaces that several runs have in common, and the process that keeps them.
+ *
+ * A session is a keeper: a process that holds the namespaces' descriptors and is the parent of process 1. It
+ * answers on a socket in a private directory of its user's, by the name of the session, and ends, with
+ * everything in the session, when it is told to or when the session's owner ends.
+ */
+#ifndef CONFINE_RUN_SESSION_H
+#define CONFINE_RUN_SESSION_H
+
+#include "policy/resolve.h"
+#include "util/error.h"
+#include "util/util.h"
+
+#include <limits.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define SESSION_NAME 64 /* room for a name, NUL included */
+
+/* The directory in which a user's sessions have their names. */
+struct session_place {
+    int fd; /* -1: there is none */
+    char path[PATH_MAX];
+};
+#define SESSION_PLACE_NONE                                                                                   \
+    {                                                                                                        \
+        .fd = -1                                                                                             \
+    }
+
+/* What a keeper says of its session. It crosses a socket: no pointers, no holes. */
+struct session_facts {
+    uint32_t uid, gid; /* the commands' */
+    uint32_t network;  /* enum network */
+    int32_t init;      /* process 1, as seen outside */
+    uint64_t tmp_size; /* bytes, 0: no limit was set */
+    uint64_t number;   /* of the process namespace */
+    int64_t owner;     /* whose end is the session's */
+    int64_t started;   /* seconds since 1970 */
+    int64_t age;       /* seconds, the machine's sleep included */
+};
+
+struct session_entry {
+    char name[SESSION_NAME];
+    struct session_facts facts;
+};
+
+struct session_process {
+    pid_t pid;     /* as seen outside */
+    pid_t inner;   /* as the session's own processes see it */
+    char name[32]; /* chosen by the process: to be quoted */
+};
+
+/*
+ * session_open_place() - find the directory, make it if @make, and remove what sessions left there that were
+ * killed.
+ * @env: the caller's environment: XDG_RUNTIME_DIR
+ *
+ * Without @make a directory that is not there is none (@place->fd is -1) and no error.
+ * Return: 0, or a negative errno with @error.
+ */
+int session_open_place(struct session_place *place, char *const *env, bool make, struct error *error);
+
+/* session_check_name() - letters, digits, `.`, `_` and `-`, the first a letter or a digit, at most 63.
+ * Return: 0, or a negative errno with @error. */
+int session_check_name(const char *name, struct error *error);
+
+/*
+ * session_start() - make a session; its keeper is a child of this process that lives on.
+ * @owner: the session ends when that process does; a pidfd, kept by the caller
+ * @owner_pid: its number, for people
+ * @ret_confirm: the session stays only if session_confirm() is called with this
+ *
+ * Return: 0 when commands can go into it, or a negative errno with @error and nothing left behind.
+ */
+int session_start(const struct session_place *place, const char *name, const struct resolved *resolved,
+                  int owner, pid_t owner_pid, int *ret_confirm, struct error *error);
+
+/* session_confirm() - the caller knows of the session: it may live. Closes @confirm. Return: 0 or -errno. */
+int session_confirm(int confirm);
+
+/*
+ * session_join() - get the descriptors of a session's namespaces, and what was decided when it began.
+ * @session: filled; its descriptors are the caller's, its name is @name
+ *
+ * Return: 0, or a negative errno with @error.
+ */
+int session_join(const struct session_place *place, const char *name, struct session *session,
+                 struct error *error);
+
+/* session_leave() - close the descriptors. */
+void session_leave(struct session *session);
+
+/* session_end() - end a session. Return: 0 when its last process has been seen gone, or a negative errno with
+ * @error. */
+int session_end(const struct session_place *place, const char *name, struct error *error);
+
+/*
+ * session_list() - what lives, by name.
+ * @ret_entries: the caller's to free; NULL where there is none
+ *
+ * Return: 0, or a negative errno with @error.
+ */
+int session_list(const struct session_place *place, struct session_entry **ret_entries, size_t *ret_count,
+                 struct error *error);
+
+/*
+ * session_processes() - the processes of a session but for process 1, by number.
+ * @ret_processes: the caller's to free; NULL where there is none
+ *
+ * Return: 0 or -errno.
+ */
+int session_processes(const struct session_facts *facts, struct session_process **ret_processes,
+                      size_t *ret_count);
+
+#endif

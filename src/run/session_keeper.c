@@ -1,0 +1,469 @@
+/*
+ * session_keeper.c - the process that keeps a session.
+ *
+ * Theory of operation. It makes the namespaces by a chain of its own (detach-run, namespace-run --hold),
+ * which leaves process 1 as this process's child and the descriptors in its hands. Then it answers on its
+ * socket, and waits: for a request to end, a signal to do so, the owner's end, or process 1's. In each case
+ * process 1 is killed, and with it, by the kernel, every process of the namespace; that it can be reaped
+ * afterwards is the proof that none is left. If this process is killed, process 1 sees the end of its
+ * liveness.
+ *
+ * Should:  hold nothing else: neither a directory, a terminal, a pipe of the caller's nor a capability more
+ *          than it was started with.
+ * Mustn't: wait for somebody who has asked: a connection that says nothing is dropped when its place is
+ *          needed.
+ */
+#include "run/session_wire.h"
+
+#include "backend/backend.h"
+#include "links/chain.h"
+#include "links/kernel_abi.h"
+#include "run/launcher.h"
+#include "run/run_error.h"
+#include "run/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HOLD_MS      10000 /* how long the chain may take */
+#define WORDS_MS     1000
+#define ENDING_MS    30000 /* how long killed processes may take to be gone before whoever asked is told */
+#define PEERS        32
+#define BACKLOG      512
+#define NAMESPACE_OK 'r' /* what process 1 says */
+
+struct peer {
+    int fd;    /* -1: free */
+    bool ends; /* asked for the end, and is told when it has come */
+};
+
+struct keeper {
+    const struct session_place *place;
+    const char *name;
+    struct session_facts facts;
+    uint64_t since; /* CLOCK_BOOTTIME, seconds */
+    int lock, owner, report;
+    int liveness, listener, signals;
+    int init_fd; /* pidfd of process 1 */
+    int join[JOIN_COUNT];
+    pid_t init;  /* 0: there is none, or it has been reaped */
+    pid_t chain; /* what makes them, until it has been reaped */
+    struct peer peers[PEERS];
+};
+
+static int fail(struct error *error, int errnum, const char *what)
+{
+    return error_set(error, ERROR_SANDBOX_UNAVAILABLE, errnum, "set-up-failed", "cannot %s: %s", what,
+                     strerror(errnum));
+}
+
+static uint64_t seconds(clockid_t clock)
+{
+    struct timespec now = {0};
+
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec;
+}
+
+/* --- making --------------------------------------------------------------------------------------------- */
+
+/* The chain ended without the word: say what its last ones were. */
+static int chain_failed(int errors, struct error *error)
+{
+    char words[1024];
+    ssize_t size = 0;
+
+    while (size < (ssize_t)sizeof(words) - 1) {
+        struct pollfd ready = {.fd = errors, .events = POLLIN};
+        ssize_t got = poll(&ready, 1, WORDS_MS) == 1
+                          ? read(errors, words + size, sizeof(words) - 1 - (size_t)size)
+                          : -1;
+
+        if (got <= 0)
+            break;
+        size += got;
+    }
+    words[size] = '\0';
+    return run_error_link(error, words);
+}
+
+/* Its one word, and the descriptors with it. */
+static int receive_held(struct keeper *keeper, int channel, int errors, struct error *error)
+{
+    struct pollfd ready = {.fd = channel, .events = POLLIN};
+    struct channel_word word = {0};
+    struct host_lack lack = {0};
+    size_t count, expected = keeper->facts.network == NETWORK_HOST ? JOIN_NET : JOIN_COUNT;
+    int r;
+
+    while ((r = poll(&ready, 1, HOLD_MS)) < 0 && errno == EINTR)
+        ;
+    if (r == 0) {
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, ETIMEDOUT, "chain-timeout",
+                  "the namespaces were not ready within %d seconds", HOLD_MS / 1000);
+        return error_hint(error, "the machine may be overloaded; try again");
+    }
+    r = session_receive(channel, &word, sizeof(word), keeper->join, &count);
+    if (r == -ECONNRESET)
+        return chain_failed(errors, error);
+    if (r == 0 && word.type == CHANNEL_CANNOT) {
+        host_cannot(&lack, word.value >> 16, word.value & 0xffff);
+        return host_lack_error(error, &lack, "the namespaces of a session");
+    }
+    if (r == 0 && (word.type != CHANNEL_HELD || count != expected || word.value <= 1))
+        r = -EPROTO;
+    if (r < 0)
+        return fail(error, -r, "understand the chain");
+    keeper->facts.init = keeper->init = word.value;
+    return 0;
+}
+
+/* Process 1 is our child, has given up what it must not have, and can be waited for. */
+static int take_init(struct keeper *keeper, struct error *error)
+{
+    struct pollfd ready = {.fd = keeper->liveness, .events = POLLIN};
+    siginfo_t info = {0};
+    struct stat number;
+    char byte = 0;
+
+    if (waitid(P_PID, (id_t)keeper->init, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+        return fail(error, errno, "take over process 1");
+    if (poll(&ready, 1, HOLD_MS) != 1 || read(keeper->liveness, &byte, 1) != 1 || byte != NAMESPACE_OK)
+        return fail(error, EPROTO, "see process 1 ready");
+    keeper->init_fd = (int)kernel_call(SYS_pidfd_open, keeper->init, 0, 0, 0, 0, 0);
+    if (keeper->init_fd < 0)
+        return fail(error, -keeper->init_fd, "hold on to process 1");
+    if (fcntl(keeper->init_fd, F_SETFD, FD_CLOEXEC) != 0 || fstat(keeper->join[JOIN_PID], &number) != 0)
+        return fail(error, errno, "look at the process namespace");
+    keeper->facts.number = number.st_ino;
+    return 0;
+}
+
+static int wait_for_chain(struct keeper *keeper, int errors, struct error *error)
+{
+    int status;
+
+    while (waitpid(keeper->chain, &status, 0) < 0)
+        if (errno != EINTR)
+            return fail(error, errno, "wait for the chain");
+    keeper->chain = 0;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : chain_failed(errors, error);
+}
+
+/* The chain's ends of what it is given. */
+struct ends {
+    int channel, liveness, errors, null, root;
+};
+
+static int spawn_hold(const struct resolved *resolved, const struct ends *ends, struct error *error)
+{
+    static char *no_command[] = {NULL};
+    const int standard[3] = {ends->null, ends->null, ends->errors};
+    struct chain_fds fds = CHAIN_FDS_NONE;
+    struct launch launch = {0};
+    struct plan plan = {0};
+    _cleanup_fd_ int launcher = launcher_open(resolved, "confine-launch", error);
+    pid_t pid;
+    int r = launcher < 0 ? launcher : backend_plan_session(resolved, &plan, error);
+
+    if (r < 0)
+        return r;
+    fds.channel = ends->channel;
+    fds.liveness = ends->liveness;
+    r = launch_prepare(&launch, &plan, resolved, &fds, 0, NULL, NULL, no_command);
+    plan_free(&plan);
+    if (r < 0)
+        return error_no_memory(error);
+    strings_free(&launch.env); /* nothing there reads one */
+    pid = spawn_chain(launcher, &launch, standard, ends->root, NULL, NULL);
+    launch_free(&launch);
+    return pid < 0 ? run_error_spawn(error, (int)-pid, "/") : pid;
+}
+
+static int make_namespaces(struct keeper *keeper, const struct resolved *resolved, struct error *error)
+{
+    _cleanup_fd_ int channel = -1, errors = -1;
+    struct ends ends = {-1, -1, -1, open("/dev/null", O_RDWR | O_CLOEXEC),
+                        open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)};
+    int pair[2], r;
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0) {
+        channel = pair[0];
+        ends.channel = pair[1];
+    }
+    if (channel >= 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0) {
+        keeper->liveness = pair[0];
+        ends.liveness = pair[1];
+    }
+    if (keeper->liveness >= 0 && pipe2(pair, O_CLOEXEC) == 0) {
+        errors = pair[0];
+        ends.errors = pair[1];
+    }
+    if (errors < 0 || ends.null < 0 || ends.root < 0)
+        return fail(error, errno, "make the channel");
+    r = keeper->chain = spawn_hold(resolved, &ends, error);
+    fd_close(ends.channel);
+    fd_close(ends.liveness);
+    fd_close(ends.errors);
+    fd_close(ends.null);
+    fd_close(ends.root);
+    if (r >= 0)
+        r = receive_held(keeper, channel, errors, error);
+    if (r == 0)
+        r = wait_for_chain(keeper, errors, error);
+    return r == 0 ? take_init(keeper, error) : r;
+}
+
+static int listen_there(struct keeper *keeper, struct error *error)
+{
+    struct sockaddr_un address;
+    char file[SESSION_FILE];
+
+    session_address(keeper->place, keeper->name, &address);
+    unlinkat(keeper->place->fd, session_file(file, keeper->name, SESSION_SOCKET), 0); /* the lock is ours */
+    keeper->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (keeper->listener < 0 ||
+        bind(keeper->listener, (const struct sockaddr *)&address, sizeof(address)) != 0 ||
+        listen(keeper->listener, BACKLOG) != 0)
+        return fail(error, errno, "listen in the directory of sessions");
+    return 0;
+}
+
+static int compare(const void *left, const void *right)
+{
+    return *(const int *)left - *(const int *)right;
+}
+
+/* Closes everything but what a keeper needs: pipes of the caller's would never end, and files stay open. */
+static int close_others(const struct keeper *keeper)
+{
+    int keep[9 + JOIN_COUNT] = {keeper->place->fd, keeper->lock,     keeper->owner,   keeper->report,
+                                keeper->liveness,  keeper->listener, keeper->signals, keeper->init_fd};
+    size_t count = 8;
+    long next = STDERR_FILENO + 1, r = 0;
+
+    for (size_t i = 0; i < JOIN_COUNT; i++)
+        keep[count++] = keeper->join[i];
+    qsort(keep, count, sizeof(*keep), compare);
+    for (size_t i = 0; i < count; i++) {
+        if (keep[i] < next)
+            continue;
+        if (keep[i] > next)
+            r |= kernel_call(SYS_close_range, next, keep[i] - 1, 0, 0, 0, 0);
+        next = keep[i] + 1;
+    }
+    r |= kernel_call(SYS_close_range, next, ~0U, 0, 0, 0, 0);
+    return r < 0 ? -EIO : 0;
+}
+
+/* --- answering ------------------------------------------------------------------------------------------ */
+
+/* May whoever sent this descriptor ask? It must be the lock file, opened for writing. */
+static bool may_ask(const struct keeper *keeper, int peer, int shown)
+{
+    struct ucred who = {0};
+    socklen_t size = sizeof(who);
+    struct stat ours, theirs;
+    int flags = shown < 0 ? -1 : fcntl(shown, F_GETFL);
+
+    return flags >= 0 && (flags & O_ACCMODE) == O_RDWR && !(flags & O_PATH) && fstat(shown, &theirs) == 0 &&
+           fstat(keeper->lock, &ours) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino &&
+           getsockopt(peer, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.uid == geteuid();
+}
+
+static void answer(struct keeper *keeper, int fd, int errnum, bool joins)
+{
+    struct session_reply reply = {.version = SESSION_VERSION, .errnum = errnum, .facts = keeper->facts};
+    size_t count = keeper->join[JOIN_NET] < 0 ? JOIN_NET : JOIN_COUNT;
+
+    reply.facts.age = (int64_t)(seconds(CLOCK_BOOTTIME) - keeper->since);
+    /* A packet fits or the peer is gone: it asked once, and nothing else was sent. */
+    (void)session_send(fd, &reply, sizeof(reply), keeper->join, joins ? count : 0);
+}
+
+/* Return: whether the session is to end. */
+static bool serve(struct keeper *keeper, struct peer *peer)
+{
+    struct session_request request;
+    int shown[JOIN_COUNT], r;
+    size_t count;
+    bool allowed;
+
+    r = session_receive(peer->fd, &request, sizeof(request), shown, &count);
+    if (r == -EAGAIN)
+        return false;
+    allowed = r == 0 && count == 1 && may_ask(keeper, peer->fd, shown[0]);
+    for (size_t i = 0; i < count; i++)
+        fd_close(shown[i]);
+    if (allowed && request.version == SESSION_VERSION && request.kind == SESSION_END) {
+        peer->ends = true;
+        return true;
+    }
+    if (r == 0 && !allowed)
+        answer(keeper, peer->fd, EPERM, false);
+    else if (r == 0 && (request.version != SESSION_VERSION || request.kind == SESSION_NOTHING ||
+                        request.kind > SESSION_END))
+        answer(keeper, peer->fd, EPROTONOSUPPORT, false);
+    else if (r == 0)
+        answer(keeper, peer->fd, 0, request.kind == SESSION_JOIN);
+    peer->fd = fd_close(peer->fd);
+    return false;
+}
+
+static void take_peer(struct keeper *keeper)
+{
+    int fd = accept4(keeper->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    size_t at = 0;
+
+    if (fd < 0)
+        return;
+    while (at < PEERS && keeper->peers[at].fd >= 0)
+        at++;
+    if (at == PEERS) { /* the one that has kept silent longest */
+        fd_close(keeper->peers[0].fd);
+        memmove(keeper->peers, keeper->peers + 1, (PEERS - 1) * sizeof(*keeper->peers));
+        at = PEERS - 1;
+    }
+    keeper->peers[at] = (struct peer){.fd = fd};
+}
+
+/* Waits until the session is to end. */
+static void live(struct keeper *keeper)
+{
+    enum { LISTENER, OWNER, INIT, SIGNALS, OTHERS };
+    struct pollfd ready[OTHERS + PEERS];
+
+    for (;;) {
+        ready[LISTENER] = (struct pollfd){.fd = keeper->listener, .events = POLLIN};
+        ready[OWNER] = (struct pollfd){.fd = keeper->owner, .events = POLLIN};
+        ready[INIT] = (struct pollfd){.fd = keeper->init_fd, .events = POLLIN};
+        ready[SIGNALS] = (struct pollfd){.fd = keeper->signals, .events = POLLIN};
+        for (size_t i = 0; i < PEERS; i++)
+            ready[OTHERS + i] = (struct pollfd){.fd = keeper->peers[i].fd, .events = POLLIN};
+        if (poll(ready, ARRAY_SIZE(ready), -1) < 0 && errno != EINTR)
+            return;
+        if (ready[OWNER].revents || ready[INIT].revents || ready[SIGNALS].revents)
+            return;
+        for (size_t i = 0; i < PEERS; i++)
+            if (ready[OTHERS + i].revents && keeper->peers[i].fd >= 0 && serve(keeper, &keeper->peers[i]))
+                return;
+        if (ready[LISTENER].revents)
+            take_peer(keeper);
+    }
+}
+
+/* --- ending --------------------------------------------------------------------------------------------- */
+
+static void tell_enders(struct keeper *keeper, int errnum)
+{
+    for (size_t i = 0; i < PEERS; i++)
+        if (keeper->peers[i].fd >= 0 && keeper->peers[i].ends)
+            answer(keeper, keeper->peers[i].fd, errnum, false);
+}
+
+/* Kills what is in the session and sees it gone. One that does not end (a dead file server) is told of, and
+ * waited for nevertheless: the name stays taken until then. */
+static void end_processes(struct keeper *keeper)
+{
+    struct pollfd gone = {.fd = keeper->init_fd, .events = POLLIN};
+
+    if (keeper->chain > 0)
+        kill(keeper->chain, SIGKILL);
+    if (keeper->init > 0)
+        kill(keeper->init, SIGKILL);
+    if (keeper->init_fd >= 0 && poll(&gone, 1, ENDING_MS) == 0)
+        tell_enders(keeper, ETIMEDOUT);
+    while (waitpid(-1, NULL, __WALL) > 0 || errno == EINTR) /* one without a name has seen its liveness end */
+        ;
+    keeper->init = keeper->chain = 0;
+}
+
+/* --- the life ------------------------------------------------------------------------------------------- */
+
+static int prepare(struct keeper *keeper, struct error *error)
+{
+    static const int ends[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+    sigset_t all, taken;
+
+    sigfillset(&all);
+    sigemptyset(&taken);
+    for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+        sigaddset(&taken, ends[i]);
+    keeper->signals = signalfd(-1, &taken, SFD_CLOEXEC);
+    if (sigprocmask(SIG_SETMASK, &all, NULL) != 0 || signal(SIGCHLD, SIG_DFL) == SIG_ERR ||
+        keeper->signals < 0 || setsid() < 0 || chdir("/") != 0 ||
+        prctl(PR_SET_NAME, "confine-keeper", 0, 0, 0) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
+        return fail(error, errno, "prepare the keeper");
+    return 0;
+}
+
+/* Says that it lives, and waits to be told to: whoever started it may have been killed meanwhile. */
+static bool agree(const struct keeper *keeper, const struct error *error)
+{
+    struct pollfd ready = {.fd = keeper->report, .events = POLLIN};
+    char byte;
+
+    if (session_send(keeper->report, error, sizeof(*error), NULL, 0) < 0 || error->code != ERROR_NONE)
+        return false;
+    while (poll(&ready, 1, -1) < 0 && errno == EINTR)
+        ;
+    return read(keeper->report, &byte, 1) == 1;
+}
+
+/* Nothing of the caller's stays open. */
+static bool let_go(struct keeper *keeper)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    for (int fd = 0; fd < 3; fd++)
+        if (null < 0 || dup2(null, fd) != fd)
+            return false;
+    keeper->report = fd_close(keeper->report);
+    return close_others(keeper) == 0;
+}
+
+_Noreturn void session_keep(const struct session_place *place, const char *name,
+                            const struct resolved *resolved, int lock, int owner, pid_t owner_pid, int report)
+{
+    struct keeper keeper = {.place = place,
+                            .name = name,
+                            .lock = lock,
+                            .owner = owner,
+                            .report = report,
+                            .liveness = -1,
+                            .listener = -1,
+                            .signals = -1,
+                            .init_fd = -1};
+    struct error error = {0};
+
+    keeper.facts = (struct session_facts){.uid = resolved->uid,
+                                          .gid = resolved->gid,
+                                          .network = resolved->policy->network,
+                                          .tmp_size = resolved->policy->limit_tmp_size,
+                                          .owner = owner_pid,
+                                          .started = (int64_t)seconds(CLOCK_REALTIME)};
+    keeper.since = seconds(CLOCK_BOOTTIME);
+    for (size_t i = 0; i < JOIN_COUNT; i++)
+        keeper.join[i] = -1;
+    for (size_t i = 0; i < PEERS; i++)
+        keeper.peers[i].fd = -1;
+    if (prepare(&keeper, &error) == 0 && make_namespaces(&keeper, resolved, &error) == 0)
+        (void)listen_there(&keeper, &error);
+    if (agree(&keeper, &error) && let_go(&keeper))
+        live(&keeper);
+    keeper.liveness = fd_close(keeper.liveness);
+    end_processes(&keeper);
+    session_remove(place, name);
+    tell_enders(&keeper, 0);
+    _exit(error.code == ERROR_NONE ? 0 : LINK_FAILED);
+}
