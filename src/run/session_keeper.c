@@ -181,12 +181,15 @@ static int spawn_hold(const struct resolved *resolved, const struct ends *ends, 
     fds.channel = ends->channel;
     fds.liveness = ends->liveness;
     r = launch_prepare(&launch, &plan, resolved, &fds, 0, NULL, NULL, no_command);
-    plan_free(&plan);
-    if (r < 0)
+    if (r < 0) {
+        plan_free(&plan);
         return error_no_memory(error);
-    strings_free(&launch.env); /* nothing there reads one */
+    }
+    free(launch.env.items); /* the list alone: nothing in this chain reads a variable */
+    launch.env = (struct strings){0};
     pid = spawn_chain(launcher, &launch, standard, ends->root, NULL, NULL);
     launch_free(&launch);
+    plan_free(&plan); /* the words are its own */
     return pid < 0 ? run_error_spawn(error, (int)-pid, "/") : pid;
 }
 
