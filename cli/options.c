@@ -81,7 +81,7 @@ const struct option option_table[] = {
     {"timeout", 0, "DURATION", OPTION_KEY, KEY_LIMIT_TIME, FOR_ALL, limit_group,
      "end the run after this time; the same as --limit time="},
     {"limit", 0, "KEY=VALUE[,...]", OPTION_LIMIT, 0, FOR_ALL | FOR_SESSION_START, limit_group,
-     "time and file_size; memory, processes, output, tmp_size and cpu are not in this version"},
+     "time, memory, processes, output, file_size, tmp_size or cpu, of all that the command starts"},
     {"grace", 0, "DURATION", OPTION_KEY, KEY_GRACE, FOR_ALL, limit_group,
      "between SIGTERM and SIGKILL; 3s unless said"},
     {"wait-all", 0, NULL, OPTION_FLAG, KEY_WAIT_ALL, FOR_ALL, limit_group,

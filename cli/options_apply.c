@@ -52,9 +52,14 @@ static int take_limit(struct policy *policy, char *word, const struct option_giv
         const char *name;
         enum key key;
     } limits[] = {
-        {"time", KEY_LIMIT_TIME},     {"memory", KEY_LIMIT_MEMORY},       {"processes", KEY_LIMIT_PROCESSES},
-        {"output", KEY_LIMIT_OUTPUT}, {"file_size", KEY_LIMIT_FILE_SIZE}, {"tmp_size", KEY_LIMIT_TMP_SIZE},
+        {"time", KEY_LIMIT_TIME},
+        {"memory", KEY_LIMIT_MEMORY},
+        {"processes", KEY_LIMIT_PROCESSES},
+        {"output", KEY_LIMIT_OUTPUT},
+        {"file_size", KEY_LIMIT_FILE_SIZE},
+        {"tmp_size", KEY_LIMIT_TMP_SIZE},
         {"cpu", KEY_LIMIT_CPU},
+        {"output_end", KEY_LIMIT_OUTPUT_END},
     };
     const char *names[ARRAY_SIZE(limits)], *nearest;
     char *value = strchr(word, '=');

@@ -374,6 +374,34 @@ static inline int act_room(const struct act_world *world, const struct channel_c
     return (int64_t)system.f_blocks * (int64_t)system.f_bsize <= check->a ? EFBIG : 0;
 }
 
+static inline int act_cpu_time(const struct act_world *world, const struct channel_check *check)
+{
+    struct rlimit limit;
+
+    (void)world;
+    if (getrlimit(RLIMIT_CPU, &limit) != 0)
+        return errno;
+    return limit.rlim_cur <= (rlim_t)check->a && limit.rlim_max <= (rlim_t)check->a + 1 ? ETIME : 0;
+}
+
+static inline int act_processes(const struct act_world *world, const struct channel_check *check)
+{
+    char text[24] = "";
+    int64_t most = 0;
+    int fd = open("/proc/sys/kernel/pid_max", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    int error = errno;
+
+    (void)world;
+    if (fd >= 0)
+        close(fd);
+    if (got < 0)
+        return error;
+    for (const char *at = text; *at >= '0' && *at <= '9'; at++)
+        most = most * 10 + (*at - '0');
+    return most == check->a ? EAGAIN : 0;
+}
+
 static const act_function act_table[ACT_COUNT] = {
     [ACT_OPEN] = act_open,
     [ACT_OPEN_AT] = act_open_at,
@@ -404,6 +432,8 @@ static const act_function act_table[ACT_COUNT] = {
     [ACT_MOUNTED] = act_mounted,
     [ACT_ROOM] = act_room,
     [ACT_REPLACED] = act_replaced,
+    [ACT_CPU_TIME] = act_cpu_time,
+    [ACT_PROCESSES] = act_processes,
 };
 
 /* act_perform() - Return: 0 when it went through, errno when it was refused, -1 for an act unknown here. */

@@ -32,6 +32,9 @@
 #define CHANNEL_CHECKS_MAX  96  /* checks in one CHECKS message */
 #define CHANNEL_DESCRIPTORS 64  /* descriptors in one CHECKS message */
 
+/* The kernel gives no numbers below 300 a second time, so this many more than the processes are needed. */
+#define PROCESS_NUMBERS 300
+
 /* A program in the chain that is not ours must not see the command's variables: a loader obeys them. So each
  * of them has this in front of its name until attest-run takes it away (--restore-environment). */
 #define ENVIRONMENT_PREFIX "c:"
@@ -57,6 +60,7 @@ enum channel_cannot {
     CANNOT_MOUNT,   /* the other namespaces, or a mount, were refused */
     CANNOT_NET,     /* no network namespace, or its loopback does not come up */
     CANNOT_PROC,    /* /proc is masked, as containers do: a fresh one is refused */
+    CANNOT_NUMBERS, /* the numbers of processes are not the namespace's own */
     CANNOT_OVERLAY, /* the kernel or the file system takes no overlay here */
     CANNOT_OTHER,
 };
@@ -112,6 +116,8 @@ enum act {
     ACT_ROOM,      /* read back: EFBIG when the file system of `name` has at most a bytes */
     ACT_REPLACED, /* read back: ESTALE when `name` is the object of device a and inode b; 0 when it is another
                    */
+    ACT_CPU_TIME, /* read back: ETIME when RLIMIT_CPU is at most a seconds, and the hard one a second more */
+    ACT_PROCESSES, /* read back: EAGAIN when the numbers of processes end at a in this namespace */
     ACT_COUNT
 };
 

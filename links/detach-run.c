@@ -1,8 +1,8 @@
 /*
  * detach-run.c - leave behind what is inherited; the first link of every chain.
  *
- *     detach-run [--keep N[,N]...]... [--session | --group] [--user UID:GID] [--file-size BYTES] -- COMMAND
- * [ARG]...
+ *     detach-run [--keep N[,N]...]... [--session | --group] [--user UID:GID] [--file-size BYTES]
+ *                [--cpu-time SECONDS] -- COMMAND [ARG]...
  *
  * Should:  leave the next link with 0, 1, 2 and the kept descriptors and no
  *          other; with nothing ignored, blocked, pending on a timer or held in
@@ -39,7 +39,8 @@ struct detach {
     uint32_t gid;
     bool file_size;
     uint64_t file_bytes;
-    int keep[KEEP_MAX]; /* ascending, without repetition; last, as most of it is never touched */
+    uint64_t cpu_seconds; /* 0: no limit */
+    int keep[KEEP_MAX];   /* ascending, without repetition; last, as most of it is never touched */
 };
 
 /* Reads a decimal number up to LIMIT that ends at END. Return: the character after it, or NULL. */
@@ -116,6 +117,9 @@ static char **parse_options(const struct chain *chain, struct detach *detach)
             if (!read_number(value, INT64_MAX, '\0', &detach->file_bytes))
                 chain_fatal(chain, "--file-size", "usage: not a number of bytes");
             detach->file_size = true;
+        } else if (chain_option(chain, &at, "--cpu-time", &value)) {
+            if (!read_number(value, INT64_MAX - 1, '\0', &detach->cpu_seconds) || detach->cpu_seconds == 0)
+                chain_fatal(chain, "--cpu-time", "usage: not a number of seconds from 1");
         } else if (chain_flag(chain, &at, "--session")) {
             detach->session = true;
         } else if (chain_flag(chain, &at, "--group")) {
@@ -214,7 +218,7 @@ static void reset_signals(const struct chain *chain)
 }
 
 /* Lowers one limit, soft and hard, and reads it back; a hard limit that is lower already stays. */
-static void lower_limit(const struct chain *chain, const char *name, int resource, rlim_t value)
+static void lower_limit(const struct chain *chain, const char *name, int resource, rlim_t soft, rlim_t hard)
 {
     /* Where nothing is read, the value is set: 0 for the core limit would call a crash handler, 1 does not.
      */
@@ -222,9 +226,9 @@ static void lower_limit(const struct chain *chain, const char *name, int resourc
 
     if (getrlimit(resource, &limit) != 0)
         chain_fatal_errno(chain, name, errno);
-    if (limit.rlim_max > value)
-        limit.rlim_max = value;
-    limit.rlim_cur = limit.rlim_max;
+    if (limit.rlim_max > hard)
+        limit.rlim_max = hard;
+    limit.rlim_cur = limit.rlim_max > soft ? soft : limit.rlim_max;
     if (setrlimit(resource, &limit) != 0 || getrlimit(resource, &seen) != 0)
         chain_fatal_errno(chain, name, errno);
     if (seen.rlim_cur != limit.rlim_cur || seen.rlim_max != limit.rlim_max)
@@ -311,9 +315,11 @@ int detach_run(struct chain *chain)
     if (detach.group)
         session_enter_group(chain);
     set_umask(chain);
-    lower_limit(chain, "core limit", RLIMIT_CORE, CORE_LIMIT);
+    lower_limit(chain, "core limit", RLIMIT_CORE, CORE_LIMIT, CORE_LIMIT);
     if (detach.file_size)
-        lower_limit(chain, "--file-size", RLIMIT_FSIZE, detach.file_bytes);
+        lower_limit(chain, "--file-size", RLIMIT_FSIZE, detach.file_bytes, detach.file_bytes);
+    if (detach.cpu_seconds) /* SIGXCPU, which says why; SIGKILL a second later to who does not listen */
+        lower_limit(chain, "--cpu-time", RLIMIT_CPU, detach.cpu_seconds, detach.cpu_seconds + 1);
     leave_keyring(chain);
     if (detach.user)
         become_user(chain, &detach);

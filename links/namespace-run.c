@@ -2,7 +2,7 @@
  * namespace-run.c - namespaces of one's own, and the view that only they can give.
  *
  *     namespace-run [--map own|all] [--net] [--tmp-size BYTES] [--liveness FD] [--channel FD] [--terminal]
- *                   [--wait-all] [--nest] [--join-PART FD]...
+ *                   [--wait-all] [--nest] [--process-numbers COUNT] [--join-PART FD]...
  *                   [--rw PATH]... [--ro PATH]... [--socket PATH]... [--device PATH]...
  *                   [--hide PATH]... [--cover DIRECTORY --name NAME [--name NAME]...]...
  *                   [--protect PATH]... [--copy PATH]... [--overlay PLACE --upper DIRECTORY]...
@@ -25,6 +25,7 @@
 #include <sys/stat.h>
 
 #define DESCRIPTORS_SPARE 64
+#define NUMBERS_LEAST     301 /* of the kernel */
 
 static const struct {
     const char *option;
@@ -68,6 +69,17 @@ static uint64_t take_bytes(const struct chain *chain, const char *text)
     return value;
 }
 
+static unsigned take_numbers(const struct chain *chain, const char *text)
+{
+    int count = chain_number(chain, "--process-numbers", text);
+
+    if (count < NUMBERS_LEAST)
+        chain_fatal(chain, "--process-numbers", "usage: at least 301");
+    if (geteuid() == 0)
+        chain_fatal(chain, "--process-numbers", "usage: not for root, who could change the machine's");
+    return (unsigned)count;
+}
+
 static int take_descriptor(const struct chain *chain, const char *option, const char *text)
 {
     int fd = chain_number(chain, option, text);
@@ -91,6 +103,8 @@ static bool take_setting(struct namespace *ns, size_t *at)
         ns->net = true;
     } else if (chain_option(chain, at, "--tmp-size", &value)) {
         ns->tmp_size = take_bytes(chain, value);
+    } else if (chain_option(chain, at, "--process-numbers", &value)) {
+        ns->process_numbers = take_numbers(chain, value);
     } else if (chain_option(chain, at, "--liveness", &value)) {
         ns->liveness = take_descriptor(chain, "--liveness", value);
     } else if (chain_option(chain, at, "--channel", &value)) {

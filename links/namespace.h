@@ -71,25 +71,26 @@ struct namespace
     bool map_all;
     bool net;
     bool terminal;
-    bool masks;           /* the two objects of masks have been made */
-    bool nest;            /* /proc is writable, so that a user namespace inside can have its id maps */
-    bool wait_all;        /* the namespace ends with its last process, not with the command */
-    uint64_t tmp_size;    /* bytes, 0: the kernel's default */
-    bool hold;            /* make the namespaces of a session, and no command */
-    bool joined;          /* the command goes into the namespaces of a session */
-    bool cancelled;       /* joined: what is left when the command ends is to be killed */
-    bool over;            /* joined: the supervisor has said its last word */
-    int join[JOIN_COUNT]; /* joined: descriptors of the session's namespaces, -1: not given */
-    int shared[2];        /* joined: the session's /tmp and /dev/shm, detached mounts, -1: private ones */
-    int events;           /* joined: readable when a signal is pending, -1: not there */
-    int init;             /* our end of the socket to pid 1, -1: none */
-    pid_t inner;          /* the command's pid as it sees it itself */
-    bool proc;            /* /proc is this namespace's: its processes can be counted */
-    int liveness;         /* -1: none */
-    int channel;          /* -1: none */
-    int descriptors;      /* /proc/self/fd, while names are read; -1: not needed so far */
-    int tty;              /* --terminal: the controlling terminal, -1: none */
-    bool foreground;      /* the caller's process group had its foreground, and the command's has it now */
+    bool masks;               /* the two objects of masks have been made */
+    bool nest;                /* /proc is writable, so that a user namespace inside can have its id maps */
+    bool wait_all;            /* the namespace ends with its last process, not with the command */
+    uint64_t tmp_size;        /* bytes, 0: the kernel's default */
+    unsigned process_numbers; /* 0: the kernel's default */
+    bool hold;                /* make the namespaces of a session, and no command */
+    bool joined;              /* the command goes into the namespaces of a session */
+    bool cancelled;           /* joined: what is left when the command ends is to be killed */
+    bool over;                /* joined: the supervisor has said its last word */
+    int join[JOIN_COUNT];     /* joined: descriptors of the session's namespaces, -1: not given */
+    int shared[2];            /* joined: the session's /tmp and /dev/shm, detached mounts, -1: private ones */
+    int events;               /* joined: readable when a signal is pending, -1: not there */
+    int init;                 /* our end of the socket to pid 1, -1: none */
+    pid_t inner;              /* the command's pid as it sees it itself */
+    bool proc;                /* /proc is this namespace's: its processes can be counted */
+    int liveness;             /* -1: none */
+    int channel;              /* -1: none */
+    int descriptors;          /* /proc/self/fd, while names are read; -1: not needed so far */
+    int tty;                  /* --terminal: the controlling terminal, -1: none */
+    bool foreground; /* the caller's process group had its foreground, and the command's has it now */
 
     dev_t cwd_device;
     ino_t cwd_inode;
@@ -108,6 +109,9 @@ struct namespace
 /* --- namespace-run.c --- */
 _Noreturn void namespace_cannot(const struct namespace *ns, enum channel_cannot step, const char *what,
                                 int errnum);
+
+/* --- namespace_numbers.c --- */
+void namespace_number(const struct namespace *ns, unsigned long flags);
 
 /* --- namespace_items.c --- */
 struct namespace_item *namespace_add(struct namespace *ns, enum namespace_kind kind, const char *word);

@@ -28,8 +28,10 @@ static void mount_proc(const struct namespace *ns)
     struct statfs seen = {0};
     char self[16] = "", *end;
 
-    if (mount("proc", "/proc", "proc", flags, NULL) != 0)
+    if (mount("proc", "/proc", "proc", ns->process_numbers ? flags & ~MS_RDONLY : flags, NULL) != 0)
         namespace_cannot(ns, CANNOT_PROC, errno == EPERM ? "proc-masked" : "/proc", errno);
+    if (ns->process_numbers)
+        namespace_number(ns, flags);
     if (statfs("/proc", &seen) != 0 || seen.f_type != MOUNT_TYPE_PROC ||
         !(seen.f_flags & ST_RDONLY) != ns->nest || readlink("/proc/self", self, sizeof(self) - 1) < 1 ||
         strtol(self, &end, 10) != ns->inner || *end)

@@ -3,6 +3,8 @@
  */
 #include "backend/backend.h"
 
+#include "kernel/cgroup.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,16 +44,31 @@ static int refuse_unknown(const char *name, struct error *error)
     return error_hint(error, "backends are auto, namespace, bubblewrap, landlock and refuse");
 }
 
-/* --hide promises unreadable contents; that names vanish, and stay so when somebody outside replaces what
- * they name, only where mounts allow. */
+/* What a word promises, and no more: --hide unreadable contents; that names vanish, and stay so when somebody
+ * outside replaces what they name, only where mounts allow. Limits without a group: about so many processes,
+ * the time of each process. */
 static bool promised_in_part(const struct resolved *resolved, const struct plan *plan, enum surface surface)
 {
+    static const struct {
+        enum surface surface;
+        const char *reason;
+    } promises[] = {
+        {SURFACE_FS_HIDDEN, "names-visible"},
+        {SURFACE_FS_HIDDEN, "replaced-reappears"},
+        {SURFACE_LIMIT_PROCESSES, "by-numbers"},
+        {SURFACE_LIMIT_CPU, "per-process"},
+    };
     const struct claim *claim = &plan->claims[surface];
 
-    return surface == SURFACE_FS_HIDDEN && claim->state == STATE_PARTIAL && claim->reason &&
-           (strcmp(claim->reason, "names-visible") == 0 ||
-            strcmp(claim->reason, "replaced-reappears") == 0) &&
-           !resolved->required[surface] && !resolved->required_group[surface] && !resolved->require_full;
+    if (claim->state != STATE_PARTIAL || !claim->reason || resolved->required[surface] ||
+        resolved->required_group[surface] || resolved->require_full)
+        return false;
+    if (resolved->mode == MODE_DANGER_FULL_ACCESS && strcmp(claim->reason, "can-leave") == 0)
+        return true;
+    for (size_t i = 0; i < ARRAY_SIZE(promises); i++)
+        if (promises[i].surface == surface && strcmp(promises[i].reason, claim->reason) == 0)
+            return true;
+    return false;
 }
 
 /* A surface that was named and that nothing of this plan holds: refuse. What merely is implied may be
@@ -72,6 +89,8 @@ static int refuse_unheld(const struct resolved *resolved, const struct plan *pla
         if (claim->reason && strcmp(claim->reason, "replaced-reappears") == 0)
             return error_hint(error, "what is named (--hide PATH, --hide @credentials) is held by its name "
                                      "where mounts can");
+        if (claim->reason && strcmp(claim->reason, "no-cgroup") == 0)
+            return error_hint(error, "%s", HOST_GROUP_HINT);
         if (resolved->required[s]) /* by its own name: it cannot be opened as well */
             return error_hint(error, "leave %s out of --require and of `require`", surface_table[s].name);
         return error_hint(error, "leave the option out that asks for it, or say --open %s",
@@ -89,6 +108,23 @@ static int refuse_session(const struct backend *backend, struct error *error)
     return -ENOSYS;
 }
 
+/* What limits need of the machine is asked where some are asked for. */
+static int ask_groups(struct host *host, const struct resolved *resolved, bool supervised,
+                      struct error *error)
+{
+    const struct policy *policy = resolved->policy;
+    unsigned wanted = (policy->limit_memory ? CGROUP_BIT(CGROUP_MEMORY) : 0) |
+                      (policy->limit_processes ? CGROUP_BIT(CGROUP_PROCESSES) : 0) |
+                      (policy->limit_cpu_ms ? CGROUP_BIT(CGROUP_CPU) : 0);
+    int r = wanted && supervised ? host_ask_groups(host, wanted) : 0;
+
+    if (r == 0)
+        return 0;
+    error_set(error, ERROR_SANDBOX_UNAVAILABLE, -r, "cgroup-failed",
+              "a group of processes (cgroup) can be made here, but not as it is needed: %s", strerror(-r));
+    return error_hint(error, "try again; if it stays so, look at the groups in /proc/self/cgroup");
+}
+
 static int plan_with(const struct backend *backend, const struct resolved *resolved, struct host *host,
                      bool supervised, struct plan *plan, struct error *error)
 {
@@ -96,6 +132,8 @@ static int plan_with(const struct backend *backend, const struct resolved *resol
 
     if (resolved->session && !backend->sessions)
         r = refuse_session(backend, error);
+    if (r == 0)
+        r = ask_groups(host, resolved, supervised, error);
     if (r == 0 && backend->ask)
         r = backend->ask(host, resolved, supervised, error);
     if (r < 0)

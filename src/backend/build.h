@@ -8,6 +8,7 @@
 #define CONFINE_BACKEND_BUILD_H
 
 #include "backend/backend.h"
+#include "kernel/cgroup.h"
 
 /* The ABI that brought what a plan asks of Landlock. */
 #define ABI_TRUNCATE 3
@@ -84,6 +85,21 @@ void build_hold(struct builder *b, enum surface_state state, const char *reason,
 
 /* build_unheld() - the hidden path @hidden stays readable: the claim says why, and people are told. */
 void build_unheld(struct builder *b, size_t hidden, const char *why);
+
+/* --- build_limits.c ---------------------------------------------------------------------------------------
+ */
+
+/* build_limits() - the claims of every limit; part of build_claims_common(). */
+void build_limits(struct builder *b);
+
+/* build_has_group() - can a group of processes do that for this run? */
+bool build_has_group(const struct builder *b, enum cgroup_use use);
+
+/* build_numbers_processes() - is the number of processes held by the numbers that they may have? */
+bool build_numbers_processes(const struct builder *b);
+
+/* build_cpu_seconds() - the limit of processor time for one process. */
+uint64_t build_cpu_seconds(const struct builder *b);
 
 /* build_claims_common() - privileges, what is inherited, limits, later. */
 void build_claims_common(struct builder *b);

@@ -88,35 +88,13 @@ static void claim_inherited(struct builder *b)
                    CHECK(TTY_INJECT, SECCOMP, SENTINEL, NONE, .self_contained = true));
 }
 
-static void claim_limits(struct builder *b)
-{
-    const struct policy *policy = b->resolved->policy;
-    static const enum surface groups[] = {SURFACE_LIMIT_MEMORY, SURFACE_LIMIT_PROCESSES, SURFACE_LIMIT_OUTPUT,
-                                          SURFACE_LIMIT_TMP_SIZE, SURFACE_LIMIT_CPU};
-
-    for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
-        if (b->plan->claims[groups[i]].state == STATE_OPEN)
-            plan_reason(b->plan, groups[i],
-                        plan_claims(b->resolved, groups[i]) ? "not-in-this-version" : "not-asked");
-    if (policy->limit_time_ms && b->supervised)
-        plan_raise(b->plan, SURFACE_LIMIT_TIME, STATE_ENFORCED, MECHANISM_SUPERVISOR, NULL);
-    else
-        plan_reason(b->plan, SURFACE_LIMIT_TIME, policy->limit_time_ms ? "no-supervisor" : "not-asked");
-    if (policy->limit_file_size)
-        build_hold(b, STATE_ENFORCED, NULL,
-                   CHECK(LIMIT_FILE_SIZE, RLIMIT, FILE_SIZE, NONE, .a = (int64_t)policy->limit_file_size,
-                         .refused = {EFBIG}, .self_contained = true));
-    else
-        plan_reason(b->plan, SURFACE_LIMIT_FILE_SIZE, "not-asked");
-    plan_reason(b->plan, SURFACE_LATER_EXEC, "not-looked-at");
-    plan_raise(b->plan, SURFACE_LATER_CRASH, STATE_PARTIAL, MECHANISM_RLIMIT, "core-limit-only");
-}
-
 void build_claims_common(struct builder *b)
 {
     claim_privileges(b);
     claim_inherited(b);
-    claim_limits(b);
+    build_limits(b);
+    plan_reason(b->plan, SURFACE_LATER_EXEC, "not-looked-at");
+    plan_raise(b->plan, SURFACE_LATER_CRASH, STATE_PARTIAL, MECHANISM_RLIMIT, "core-limit-only");
 }
 
 /* A view is held by its mounts, and what the caller hands over is on those of before. A directory leads to

@@ -47,6 +47,11 @@ void build_detach(struct builder *b)
         build_word(b, "--file-size");
         build_word(b, text);
     }
+    if (b->supervised && resolved->policy->limit_cpu_ms) {
+        snprintf(text, sizeof(text), "%llu", (unsigned long long)build_cpu_seconds(b));
+        build_word(b, "--cpu-time");
+        build_word(b, text);
+    }
     if (resolved->switch_user) {
         snprintf(text, sizeof(text), "%u:%u", (unsigned)resolved->uid, (unsigned)resolved->gid);
         build_word(b, "--user");

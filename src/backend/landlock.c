@@ -135,6 +135,16 @@ static int plan_landlock(const struct resolved *resolved, const struct host *hos
     return build_finish(&b, error);
 }
 
+/* Without a guard a group of processes shows that nobody is left. Not to have one is no reason to refuse. */
+static int ask_landlock(struct host *host, const struct resolved *resolved, bool supervised,
+                        struct error *error)
+{
+    (void)error;
+    if (supervised && (host->landlock_abi < ABI_SCOPES || resolved->open[SURFACE_PROC_SIGNAL]))
+        host_ask_groups(host, CGROUP_BIT(CGROUP_TREE));
+    return 0;
+}
+
 static const char *const denial_signatures[] = {"Permission denied", "Operation not permitted", NULL};
 static const struct runner_failure_rule failure_rules[] = {
     {125, ": fatal: "},
@@ -145,6 +155,7 @@ static const struct runner_failure_rule failure_rules[] = {
 const struct backend backend_landlock = {
     .name = "landlock",
     .what = "Landlock and a system call filter; needs no namespace, mount or privilege",
+    .ask = ask_landlock,
     .plan = plan_landlock,
     .denial_signatures = denial_signatures,
     .failure_rules = failure_rules,

@@ -169,6 +169,8 @@ static void claim_processes(struct builder *b)
     plan_reason(b->plan, SURFACE_PROC_VISIBLE, "no-pid-namespace");
     if (has_guard(b))
         plan_raise(b->plan, SURFACE_PROC_SURVIVOR, STATE_ENFORCED, MECHANISM_GUARD, NULL);
+    else if (build_has_group(b, CGROUP_TREE))
+        plan_raise(b->plan, SURFACE_PROC_SURVIVOR, STATE_ENFORCED, MECHANISM_CGROUP, NULL);
     else if (b->supervised)
         plan_raise(b->plan, SURFACE_PROC_SURVIVOR, STATE_PARTIAL, MECHANISM_SUPERVISOR, "no-guard");
     else

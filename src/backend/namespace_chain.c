@@ -132,6 +132,17 @@ static void chain_room(struct builder *b)
     add_named(b, "--tmp-size", text);
 }
 
+static void chain_numbers(struct builder *b)
+{
+    char text[32];
+
+    if (!build_numbers_processes(b))
+        return;
+    snprintf(text, sizeof(text), "%llu",
+             (unsigned long long)(b->resolved->policy->limit_processes + PROCESS_NUMBERS));
+    add_named(b, "--process-numbers", text);
+}
+
 static void chain_liveness(struct builder *b)
 {
     build_word(b, "--liveness");
@@ -147,6 +158,7 @@ static void chain_namespace(struct builder *b)
     if (is_open(b, SURFACE_PRIV_USERNS))
         build_word(b, "--nest");
     chain_room(b);
+    chain_numbers(b);
     if (b->supervised)
         chain_liveness(b);
     else /* a group of its own in any case: kill(0) reaches past a pid namespace */

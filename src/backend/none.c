@@ -5,18 +5,34 @@
  * Mustn't: be reached by any fallback: backend_choose() comes here for that one mode only.
  */
 #include "backend/backend.h"
+#include "kernel/cgroup.h"
 
 static int plan_none(const struct resolved *resolved, const struct host *host, bool supervised,
                      struct plan *plan, struct error *error)
 {
-    (void)host;
+    /* What the supervisor does itself holds; out of a group an unconfined command may walk. */
+    static const struct {
+        enum surface surface;
+        int use; /* enum cgroup_use; -1: the supervisor's */
+    } limits[] = {
+        {SURFACE_LIMIT_TIME, -1},
+        {SURFACE_LIMIT_OUTPUT, -1},
+        {SURFACE_LIMIT_MEMORY, CGROUP_MEMORY},
+        {SURFACE_LIMIT_PROCESSES, CGROUP_PROCESSES},
+        {SURFACE_LIMIT_CPU, CGROUP_CPU},
+    };
+
     (void)error;
     plan->backend = "none";
     plan->supervised = supervised;
     for (int s = 0; s < SURFACE_COUNT; s++)
         plan_reason(plan, (enum surface)s, "danger-full-access");
-    if (supervised && resolved->policy->limit_time_ms)
-        plan_raise(plan, SURFACE_LIMIT_TIME, STATE_ENFORCED, MECHANISM_SUPERVISOR, NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(limits) && supervised; i++)
+        if (plan_limits(resolved->policy, limits[i].surface) &&
+            (limits[i].use < 0 || (host->groups.uses & CGROUP_BIT(limits[i].use))))
+            plan_raise(plan, limits[i].surface, limits[i].use < 0 ? STATE_ENFORCED : STATE_PARTIAL,
+                       limits[i].use < 0 ? MECHANISM_SUPERVISOR : MECHANISM_CGROUP,
+                       limits[i].use < 0 ? NULL : "can-leave");
     return plan_special(plan, WORD_COMMAND);
 }
 

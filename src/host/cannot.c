@@ -179,6 +179,13 @@ static const struct cause {
      "netns-denied",
      "a network namespace is refused",
      "run a kernel with CONFIG_NET_NS, and let the container's filter allow unshare and AF_INET sockets"},
+    {STEP(CANNOT_NUMBERS),
+     {0},
+     NULL,
+     "no-cgroup",
+     "the number of processes can be limited neither by a group (cgroup) of this user nor by a process "
+     "namespace, which needs Linux 6.14",
+     HOST_GROUP_HINT},
     {STEP(CANNOT_OVERLAY),
      {EPERM, EACCES, ENODEV, EOPNOTSUPP, EINVAL, ENOSYS},
      NULL,

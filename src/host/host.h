@@ -43,6 +43,18 @@ struct host_bubblewrap {
     struct host_lack lack; /* of a no */
 };
 
+/* What to do where no group can be made. */
+#define HOST_GROUP_HINT                                                                                      \
+    "where systemd runs: systemd-run --user --scope -p Delegate=yes confine ...; elsewhere let root give "   \
+    "this "                                                                                                  \
+    "user a group, with cgroup.procs and cgroup.subtree_control in it, and start confine there"
+
+/* Groups of processes, as kernel/cgroup.h makes them; bits of its enum cgroup_use. */
+struct host_groups {
+    unsigned asked; /* 0: nothing may be concluded */
+    unsigned uses;  /* what of it can be had */
+};
+
 struct host {
     int landlock_abi;   /* 0: none */
     int landlock_errno; /* errno of the query when there is none */
@@ -57,6 +69,7 @@ struct host {
     struct host_namespaces namespaces;
     enum host_answer overlays; /* in a user namespace; HOST_NO once a start has been refused one */
     struct host_bubblewrap bubblewrap;
+    struct host_groups groups;
 };
 
 /* host_look() - the cheap facts a plan needs: a few system calls, no process. */
@@ -108,6 +121,15 @@ void host_ask_bubblewrap(struct host *host);
  * making namespaces without it.
  */
 void host_try_bubblewrap(struct host *host, uid_t uid, gid_t gid);
+
+/*
+ * host_ask_groups() - which limits can groups of processes hold here? Found by making a group, with each
+ * value read back.
+ * @wanted: bits of enum cgroup_use; what was asked before is not asked again
+ *
+ * Fills host->groups. Return: 0, or -errno of what should have gone well where a group could be made.
+ */
+int host_ask_groups(struct host *host, unsigned wanted);
 
 /*
  * host_find_silent() - the first mount that does not answer within a moment.

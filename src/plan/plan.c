@@ -114,7 +114,7 @@ int plan_unheld(struct plan *plan, size_t hidden, const char *why)
     return 0;
 }
 
-static bool limit_asked(const struct policy *policy, enum surface surface)
+bool plan_limits(const struct policy *policy, enum surface surface)
 {
     switch (surface) {
     case SURFACE_LIMIT_TIME:
@@ -159,7 +159,7 @@ bool plan_claims(const struct resolved *resolved, enum surface surface)
     case CLAIMED_BY_LISTED:
         return policy->network == NETWORK_LISTED;
     case CLAIMED_BY_LIMIT:
-        return limit_asked(policy, surface);
+        return plan_limits(policy, surface);
     case CLAIMED_BY_READABLE:
         return policy->readable_listed;
     case CLAIMED_NEVER:

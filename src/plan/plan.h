@@ -148,6 +148,9 @@ int plan_unheld(struct plan *plan, size_t hidden, const char *why);
 /* plan_claims() - does the policy claim this surface (mode x option table of the contract)? */
 bool plan_claims(const struct resolved *resolved, enum surface surface);
 
+/* plan_limits() - is there a limit in the policy that this surface, one of limit.*, stands for? */
+bool plan_limits(const struct policy *policy, enum surface surface);
+
 /* plan_needs() - must this surface hold, or the run be refused? What was named or required, by itself or as a
  * claimed member of a group or of `full`. */
 bool plan_needs(const struct resolved *resolved, enum surface surface);

@@ -83,6 +83,7 @@ enum key {
     KEY_LIMIT_MEMORY,
     KEY_LIMIT_PROCESSES,
     KEY_LIMIT_OUTPUT,
+    KEY_LIMIT_OUTPUT_END,
     KEY_LIMIT_FILE_SIZE,
     KEY_LIMIT_TMP_SIZE,
     KEY_LIMIT_CPU,
@@ -139,6 +140,7 @@ struct policy {
     uint64_t limit_memory;
     uint64_t limit_processes;
     uint64_t limit_output;
+    bool limit_output_end; /* what goes beyond it ends the run, and is not only cut off */
     uint64_t limit_file_size;
     uint64_t limit_tmp_size;
     uint64_t limit_cpu_ms;

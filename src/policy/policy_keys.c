@@ -95,6 +95,8 @@ const struct policy_key policy_keys[] = {
            FILE_TOO, NARROW_LESS, NULL, "processes and threads at one time"),
     SCALAR("limits.output", "--limit output", KIND_SIZE, KEY_LIMIT_OUTPUT, limit_output, FILE_TOO,
            NARROW_LESS, NULL, "bytes on stdout and stderr"),
+    SCALAR("limits.output_end", "--limit output_end", KIND_FLAG, KEY_LIMIT_OUTPUT_END, limit_output_end,
+           FILE_TOO, NARROW_NEVER, NULL, "whether more output ends the run; else it is cut off"),
     SCALAR("limits.file_size", "--limit file_size", KIND_SIZE, KEY_LIMIT_FILE_SIZE, limit_file_size, FILE_TOO,
            NARROW_LESS, NULL, "size of one file"),
     SCALAR("limits.tmp_size", "--limit tmp_size", KIND_SIZE, KEY_LIMIT_TMP_SIZE, limit_tmp_size, FILE_TOO,

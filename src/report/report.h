@@ -30,6 +30,7 @@ struct outcome {
     uint64_t cpu_ms;
     uint64_t max_rss_kib;
     unsigned survivors_killed;
+    bool output_truncated;    /* by the limit on it */
     bool survivors_seen_gone; /* the tree was seen empty */
 };
 

@@ -159,7 +159,7 @@ static void write_outcome(struct writer *writer, const struct outcome *outcome)
     writer_integer(writer, "cpu_ms", (int64_t)outcome->cpu_ms);
     writer_integer(writer, "max_rss_kib", (int64_t)outcome->max_rss_kib);
     writer_integer(writer, "survivors_killed", outcome->survivors_killed);
-    writer_bool(writer, "output_truncated", false); /* output is not limited in this version */
+    writer_bool(writer, "output_truncated", outcome->output_truncated);
     writer_end(writer);
 }
 

@@ -8,13 +8,18 @@
  */
 #include "run/relay.h"
 
+#include "run/supervise.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
@@ -48,10 +53,10 @@ static int open_anew(int fd, int flags, bool *ret_owned)
     return anew >= 0 ? anew : fd;
 }
 
-/* Return: a descriptor that is readable when @fd is, or -1. */
-static int wait_for_input(int fd)
+/* Return: a descriptor that is readable when @events come on @fd, or -1. */
+static int wait_for(int fd, uint32_t events)
 {
-    struct epoll_event event = {.events = EPOLLIN};
+    struct epoll_event event = {.events = events};
     int waiter = epoll_create1(EPOLL_CLOEXEC);
 
     if (waiter >= 0 && epoll_ctl(waiter, EPOLL_CTL_ADD, fd, &event) != 0)
@@ -59,9 +64,23 @@ static int wait_for_input(int fd)
     return waiter;
 }
 
+/* A pipe or a socket of the caller's, on the output side: never made non-blocking, but waited for. */
+static void prepare_stream(struct relay *relay, int fd, mode_t type)
+{
+    relay->to = fd;
+    if (S_ISFIFO(type))
+        relay->to = open_anew(fd, O_WRONLY, &relay->owned_outer);
+    relay->socket = S_ISSOCK(type);
+    relay->pipe_out = S_ISFIFO(type) && !relay->owned_outer;
+    if (relay->socket || relay->pipe_out)
+        relay->waiter = wait_for(fd, EPOLLOUT);
+    relay->outer_polls = relay->owned_outer || relay->waiter >= 0;
+}
+
 static int prepare_one(struct relay *relay, int fd, bool terminal)
 {
     int ends[2], ours = fd == 0 ? 1 : 0;
+    struct stat object;
 
     if (pipe2(ends, O_CLOEXEC) != 0)
         return -errno;
@@ -82,25 +101,28 @@ static int prepare_one(struct relay *relay, int fd, bool terminal)
     /* Somebody else's terminal (after su) cannot be opened anew, and libuv would make the caller's own
      * description non-blocking: it waits on an epoll descriptor that holds it. */
     if (relay->terminal_in && !relay->owned_outer)
-        relay->waiter = wait_for_input(ours);
+        relay->waiter = wait_for(ours, EPOLLIN);
     relay->outer_polls &= relay->owned_outer || relay->waiter >= 0;
     relay->from = fd == 0 ? ours : relay->pipe;
     relay->to = fd == 0 ? relay->pipe : ours;
+    if (fd > 0 && fstat(fd, &object) == 0 && (S_ISFIFO(object.st_mode) || S_ISSOCK(object.st_mode)))
+        prepare_stream(relay, fd, object.st_mode);
     return 0;
 }
 
-int relays_prepare(struct relays *relays, int ret_standard[3])
+int relays_prepare(struct relays *relays, struct relays_limit limit, int ret_standard[3])
 {
     bool relayed[3] = {false}, terminal;
 
-    *relays = (struct relays){0};
+    *relays = (struct relays){.limit = limit};
     for (int fd = 0; fd < 3; fd++)
-        relays->relay[fd] = (struct relay){.from = -1, .to = -1, .pipe = -1, .theirs = -1, .waiter = -1};
+        relays->relay[fd] =
+            (struct relay){.all = relays, .from = -1, .to = -1, .pipe = -1, .theirs = -1, .waiter = -1};
     for (int fd = 0; fd < 3; fd++) {
         int r;
 
         ret_standard[fd] = fd;
-        if (!must_relay(fd, &terminal))
+        if (!must_relay(fd, &terminal) && (fd == 0 || limit.most == 0))
             continue;
         relayed[fd] = true;
         if (fd == 2 && relayed[1] && same_file(1, 2)) {
@@ -143,18 +165,39 @@ static void finish(struct relay *relay)
     relay->pipe = fd_close(relay->pipe);
 }
 
+/* One write to wherever it goes, without waiting. A pipe that says there is room has at least a page of it.
+ */
+static ssize_t put_some(const struct relay *relay, bool wait)
+{
+    const char *from = relay->buffer + relay->at;
+    size_t size = relay->held - relay->at;
+    struct pollfd room = {.fd = relay->to, .events = POLLOUT};
+
+    if (relay->socket)
+        return send(relay->to, from, size, MSG_NOSIGNAL | (wait ? 0 : MSG_DONTWAIT));
+    if (relay->pipe_out && !wait) {
+        if (poll(&room, 1, 0) == 0) {
+            errno = EAGAIN;
+            return -1;
+        }
+        size = size < PIPE_BUF ? size : PIPE_BUF;
+    }
+    return write(relay->to, from, size);
+}
+
 /* Writes what is held. Return: true when nothing is held any more. */
-static bool flush_held(struct relay *relay)
+static bool flush_held(struct relay *relay, bool wait)
 {
     while (relay->at < relay->held) {
-        ssize_t put = write(relay->to, relay->buffer + relay->at, relay->held - relay->at);
+        ssize_t put = put_some(relay, wait);
 
         if (put < 0 && errno == EINTR)
             continue;
         if (put < 0 && errno == EAGAIN)
             return false;
         if (put < 0) {
-            if (relay->to != relay->pipe)
+            /* A reader that has gone has lost nothing: the command learns of it as it would without us. */
+            if (relay->to != relay->pipe && errno != EPIPE)
                 relay->failed = errno;
             finish(relay);
             return false;
@@ -163,6 +206,12 @@ static bool flush_held(struct relay *relay)
     }
     relay->held = relay->at = 0;
     return true;
+}
+
+/* What is waited for in the place of @fd, one of the two sides: the outer one may have a waiter. */
+static int waited(const struct relay *relay, int fd)
+{
+    return fd != relay->pipe && relay->waiter >= 0 ? relay->waiter : fd;
 }
 
 /* Waits for whichever side is in the way; a side that cannot be waited for is always ready. */
@@ -181,7 +230,8 @@ static void arm(struct relay *relay)
     if (relay->sink_open) {
         /* A source without events is read whenever the sink takes something. */
         if (to_write || !relay->source_open)
-            uv_poll_start(&relay->sink, UV_WRITABLE, on_sink);
+            uv_poll_start(&relay->sink, waited(relay, relay->to) == relay->to ? UV_WRITABLE : UV_READABLE,
+                          on_sink);
         else
             uv_poll_stop(&relay->sink);
     }
@@ -193,6 +243,24 @@ static bool in_background(const struct relay *relay)
     pid_t foreground;
 
     return relay->terminal_in && ioctl(relay->from, TIOCGPGRP, &foreground) == 0 && foreground != getpgrp();
+}
+
+/* Output that was read is handed on as far as there may be any; the rest is dropped, so that the command need
+ * not wait for anybody. */
+static void count_output(struct relay *relay)
+{
+    struct relays *all = relay->all;
+    uint64_t room = all->limit.most - all->put;
+
+    if (all->limit.most == 0 || relay->to == relay->pipe)
+        return;
+    if (relay->held > room) {
+        relay->held = (size_t)room;
+        if (!all->truncated && all->limit.ends)
+            supervise_limit(all->supervision, "output", true);
+        all->truncated = true;
+    }
+    all->put += relay->held;
 }
 
 static void copy_once(struct relay *relay)
@@ -216,8 +284,9 @@ static void copy_once(struct relay *relay)
         relay->held = (size_t)got;
         relay->at = 0;
         relay->taken += (uint64_t)got;
+        count_output(relay);
     }
-    flush_held(relay);
+    flush_held(relay, false);
 }
 
 static void on_source(uv_poll_t *handle, int status, int events)
@@ -246,7 +315,7 @@ static int start_one(struct relays *relays, struct relay *relay)
     bool sink_polls = relay->to == relay->pipe || relay->outer_polls;
 
     if (source_polls) {
-        int r = uv_poll_init(relays->loop, &relay->source, relay->waiter >= 0 ? relay->waiter : relay->from);
+        int r = uv_poll_init(relays->loop, &relay->source, waited(relay, relay->from));
 
         if (r < 0)
             return r;
@@ -254,7 +323,7 @@ static int start_one(struct relays *relays, struct relay *relay)
         relay->source_open = true;
     }
     if (sink_polls) {
-        int r = uv_poll_init(relays->loop, &relay->sink, relay->to);
+        int r = uv_poll_init(relays->loop, &relay->sink, waited(relay, relay->to));
 
         if (r < 0)
             return r;
@@ -270,7 +339,7 @@ static int start_relays(void *self, struct supervision *supervision, uv_loop_t *
     struct relays *relays = self;
     int r = uv_timer_init(uv, &relays->wake);
 
-    (void)supervision;
+    relays->supervision = supervision;
     relays->wake.data = relays;
     relays->loop = uv;
     for (int fd = 0; fd < 3 && r == 0; fd++)
@@ -337,12 +406,13 @@ static void drain_relays(void *self)
             continue;
         if (relay->owned_outer && fcntl(relay->to, F_SETFL, 0) != 0)
             relay->failed = errno;
-        while (!relay->done && flush_held(relay)) {
+        while (!relay->done && flush_held(relay, true)) {
             ssize_t got = read(relay->pipe, relay->buffer, RELAY_SIZE);
 
             if (got <= 0)
                 break;
             relay->held = (size_t)got;
+            count_output(relay);
         }
     }
     for (int fd = 0; fd < 3; fd++)
@@ -357,13 +427,18 @@ static int close_input(void *self)
 
     if (!input->buffer)
         return -ENOTTY;
-    if (!input->done && flush_held(input))
+    if (!input->done && flush_held(input, false))
         finish(input);
     return 0;
 }
 
 const struct part_calls relays_part = {
     .start = start_relays, .go = go_relays, .close_input = close_input, .end = drain_relays};
+
+bool relays_truncated(const struct relays *relays)
+{
+    return relays->truncated;
+}
 
 int relays_error(const struct relays *relays)
 {

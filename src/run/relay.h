@@ -3,7 +3,8 @@
  *
  * Pipes, sockets and devices pass through untouched. A terminal or a regular
  * file never reaches the command: its flags, offset and modes are the
- * caller's. Between the two stands a pipe, copied by the supervisor.
+ * caller's. Between the two stands a pipe, copied by the supervisor. So it is
+ * for all output that is limited: only what is copied can be counted.
  */
 #ifndef CONFINE_RUN_RELAY_H
 #define CONFINE_RUN_RELAY_H
@@ -13,13 +14,18 @@
 
 #define RELAY_SIZE 65536
 
+struct relays;
+
 struct relay {
+    struct relays *all;
     int from, to;     /* -1: this relay is not used */
     int pipe;         /* which of the two is our end of the pipe */
     int theirs;       /* the command's end, until it was handed over; kept open for stdin */
     int waiter;       /* becomes readable with a terminal that could not be opened anew; -1: not needed */
     bool owned_outer; /* the outer side was opened anew, without touching the caller's flags */
     bool outer_polls; /* the outer side can be waited for (a terminal, not a file) */
+    bool socket;      /* the outer side: sent to without waiting, which leaves the caller's flags alone */
+    bool pipe_out;    /* the outer side is the caller's own pipe: a page at a time, once there is room */
     bool terminal_in; /* reading it from the background would stop us */
     bool done;
     int failed; /* errno of a write that lost output */
@@ -30,8 +36,18 @@ struct relay {
     bool source_open, sink_open;
 };
 
+/* How much output there may be. */
+struct relays_limit {
+    uint64_t most; /* bytes of 1 and 2 together; 0: any */
+    bool ends;     /* more of it ends the run; else it is cut off */
+};
+
 struct relays {
     struct relay relay[3];
+    struct relays_limit limit;
+    uint64_t put;   /* handed on so far, where that is limited */
+    bool truncated; /* and something was not */
+    struct supervision *supervision;
     uv_loop_t *loop;
     uv_timer_t wake;
 };
@@ -42,14 +58,18 @@ extern const struct part_calls relays_part;
 
 /*
  * relays_prepare() - look at 0 to 2 and decide.
+ * @limit: of the output
  * @ret_standard: what the command gets as 0, 1 and 2
  *
  * Return: 0 or -errno.
  */
-int relays_prepare(struct relays *relays, int ret_standard[3]);
+int relays_prepare(struct relays *relays, struct relays_limit limit, int ret_standard[3]);
 
 /* relays_handed_over() - the command has its ends; ours of the output side are closed. */
 void relays_handed_over(struct relays *relays);
+
+/* relays_truncated() - has output been cut off? */
+bool relays_truncated(const struct relays *relays);
 
 /* relays_error() - errno of lost output, 0 if none was lost. */
 int relays_error(const struct relays *relays);

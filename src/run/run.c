@@ -25,6 +25,7 @@
 #include "run/control.h"
 #include "run/foreign.h"
 #include "run/launcher.h"
+#include "run/limits.h"
 #include "run/relay.h"
 #include "run/run_error.h"
 #include "run/spawn.h"
@@ -34,7 +35,6 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 
 #define CHAIN_MS 10000 /* how long a chain may take to be here */
@@ -57,6 +57,7 @@ struct run {
     pid_t pid, guard;
     pid_t becoming;  /* who said HERE and becomes the command: `pid`, or process 2 of a pid namespace */
     int becoming_fd; /* the same as a pidfd, -1: it is `pid` */
+    struct limits limits;
     struct supervision supervision;
     struct attestation attestation; /* last: most of it is never touched, and not cleared */
 };
@@ -120,6 +121,13 @@ static int note_ephemeral(struct run *run)
     return 0;
 }
 
+static struct relays_limit output_limit(const struct run *run)
+{
+    const struct policy *policy = run->resolved->policy;
+
+    return (struct relays_limit){.most = policy->limit_output, .ends = policy->limit_output_end};
+}
+
 static int prepare(struct run *run, int standard[3])
 {
     struct error left = {0};
@@ -149,7 +157,7 @@ static int prepare(struct run *run, int standard[3])
         r = make_pipe(&run->errors, &run->their_errors, false);
     if (r < 0)
         return fail(run, -r, "make the channel");
-    r = relays_prepare(&run->relays, standard);
+    r = relays_prepare(&run->relays, output_limit(run), standard);
     if (r < 0)
         return fail(run, -r, "make the relays");
     /* /dev/stdout and /dev/stderr open these pipes anew, by their owner and mode. */
@@ -164,6 +172,16 @@ static int prepare(struct run *run, int standard[3])
     return 0;
 }
 
+/* In the vfork child. */
+static void enter(void *data)
+{
+    struct run *run = data;
+
+    if (!limits_join(&run->limits))
+        kernel_call(SYS_exit_group, LINK_FAILED, 0, 0, 0, 0, 0);
+    attest_in_child(&run->attestation);
+}
+
 static int start_chain(struct run *run)
 {
     int standard[3], r;
@@ -173,6 +191,8 @@ static int start_chain(struct run *run)
     if (launcher < 0)
         return launcher;
     r = prepare(run, standard);
+    if (r == 0)
+        r = limits_make(&run->limits, run->resolved, run->plan, true, &run->report->error);
     if (r < 0)
         return r;
     fds = (struct chain_fds){.channel = run->their_channel,
@@ -184,10 +204,12 @@ static int start_chain(struct run *run)
                        run->plan->private_tmp ? run->tmp.path : NULL, run->command);
     if (r < 0)
         return error_no_memory(&run->report->error);
-    run->pid = spawn_chain(launcher, &run->launch, standard, run->resolved->cwd_fd, attest_in_child,
-                           &run->attestation);
+    run->pid = spawn_chain(launcher, &run->launch, standard, run->resolved->cwd_fd, enter, run);
     if (run->pid < 0)
         return run_error_spawn(&run->report->error, (int)-run->pid, run->resolved->cwd);
+    r = limits_joined(&run->limits, &run->report->error);
+    if (r < 0)
+        return r;
     run->their_channel = fd_close(run->their_channel);
     run->their_liveness = fd_close(run->their_liveness);
     run->their_errors = fd_close(run->their_errors);
@@ -291,14 +313,15 @@ static int collect(struct run *run, struct channel_results *results, size_t *ret
 
 static int prepare_watch(struct run *run)
 {
-    run->supervision = (struct supervision){.resolved = run->resolved,
-                                            .plan = run->plan,
-                                            .parts = {{&relays_part, &run->relays}},
-                                            .part_count = 1,
-                                            .process = run->pid,
-                                            .channel = run->channel,
-                                            .liveness = run->liveness,
-                                            .report = run->report};
+    run->supervision =
+        (struct supervision){.resolved = run->resolved,
+                             .plan = run->plan,
+                             .parts = {{&relays_part, &run->relays}, {&limits_part, &run->limits}},
+                             .part_count = 2,
+                             .process = run->pid,
+                             .channel = run->channel,
+                             .liveness = run->liveness,
+                             .report = run->report};
     if (run->control)
         run->supervision.parts[run->supervision.part_count++] = (struct part){&control_part, run->control};
     return supervise_prepare(&run->supervision);
@@ -337,6 +360,9 @@ static int attest(struct run *run)
     if (r < 0)
         return fail(run, -r, "supervise the command");
     r = collect(run, &results, &size); /* a chain that is gone has said why before */
+    if (r < 0)
+        return r;
+    r = limits_arm(&run->limits, run->becoming, &run->report->error); /* the links' own children are gone */
     if (r < 0)
         return r;
     r = attest_judge(&run->attestation, &results, size, run->becoming, run->plan, run->resolved,
@@ -399,6 +425,9 @@ static void clean_up(struct run *run)
 
     if (tmp_remove(&run->tmp, &error) < 0)
         strings_addf(&run->report->warnings, "%s: %s", error.reason, error.message);
+    limits_tell(&run->limits, &run->report->warnings);
+    if (limits_remove(&run->limits, &error) < 0)
+        strings_addf(&run->report->warnings, "%s: %s", error.reason, error.message);
     relays_free(&run->relays);
     fd_close(run->channel);
     fd_close(run->becoming_fd);
@@ -432,22 +461,6 @@ static int exit_status(struct run *run, int exec_errno)
     return LINK_FAILED;
 }
 
-/* What the command writes to a file of the caller's is written by us: its limit on the size of files must
- * hold there as well. Soft only, so that the report can be written afterwards. */
-static void limit_own_files(const struct run *run, bool on)
-{
-    static rlim_t before;
-    uint64_t most = run->resolved->policy->limit_file_size;
-    struct rlimit limit;
-
-    if (most == 0 || getrlimit(RLIMIT_FSIZE, &limit) != 0)
-        return;
-    if (on)
-        before = limit.rlim_cur; /* SIGXFSZ is ignored: the write says EFBIG */
-    limit.rlim_cur = on && most < before ? most : before;
-    setrlimit(RLIMIT_FSIZE, &limit);
-}
-
 static int watch(struct run *run)
 {
     run->supervision.guard = run->guard; /* known only now: they have told */
@@ -455,9 +468,10 @@ static int watch(struct run *run)
     run->supervision.command_fd = run->becoming_fd;
     run->supervision.started_ns = supervise_now_ns();
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    limit_own_files(run, true);
+    limits_own_files(run->resolved->policy, true);
     supervise(&run->supervision);
-    limit_own_files(run, false);
+    run->report->outcome.output_truncated = relays_truncated(&run->relays);
+    limits_own_files(run->resolved->policy, false);
     run->liveness = -1;
     if (run->control)
         control_judge(run->control, &run->report->outcome);
@@ -466,33 +480,45 @@ static int watch(struct run *run)
 
 /* In the vfork child: what supervise_block() holds back is ours, not the command's. A chain resets it itself.
  */
-static void unblock_signals(void *unused)
+static void enter_unconfined(void *data)
 {
+    struct run *run = data;
     uint64_t none = 0;
 
-    (void)unused;
+    if (!limits_join(&run->limits))
+        kernel_call(SYS_exit_group, LINK_FAILED, 0, 0, 0, 0, 0);
     kernel_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&none, 0, sizeof(none), 0, 0);
 }
 
 /* danger-full-access: no chain and no attestation; supervised only so that limits and the report work. */
 static int run_unconfined(struct run *run)
 {
-    const int standard[3] = {0, 1, 2};
+    int standard[3] = {0, 1, 2};
     struct chain_fds fds = CHAIN_FDS_NONE;
     int r = launch_prepare(&run->launch, run->plan, run->resolved, &fds, 0, NULL, NULL, run->command);
 
-    if (r < 0) {
+    if (r < 0)
         error_no_memory(&run->report->error);
-        return LINK_FAILED;
+    if (r == 0)
+        r = limits_make(&run->limits, run->resolved, run->plan, false, &run->report->error);
+    if (r == 0 && run->resolved->policy->limit_output) {
+        r = relays_prepare(&run->relays, output_limit(run), standard);
+        if (r < 0)
+            fail(run, -r, "make the relays");
     }
-    if (refuse_abandoned(run) < 0)
+    if (r < 0 || refuse_abandoned(run) < 0)
         return LINK_FAILED;
-    run->pid = spawn_chain(-1, &run->launch, standard, run->resolved->cwd_fd, unblock_signals, NULL);
+    run->pid = spawn_chain(-1, &run->launch, standard, run->resolved->cwd_fd, enter_unconfined, run);
     if (run->pid < 0)
         return run_error_exec(&run->report->error, (int)-run->pid, run->command[0], run->resolved->cwd_fd,
                               false);
     run->becoming = run->pid;
-    r = prepare_watch(run);
+    relays_handed_over(&run->relays);
+    r = limits_joined(&run->limits, &run->report->error);
+    if (r == 0)
+        r = limits_arm(&run->limits, 0, &run->report->error);
+    if (r == 0)
+        r = prepare_watch(run);
     if (r < 0) { /* it has started, and nobody can watch it */
         kill(run->pid, SIGKILL);
         while (waitpid(run->pid, NULL, 0) < 0 && errno == EINTR)
@@ -543,11 +569,16 @@ static int run_once(struct plan *plan, const struct resolved *resolved, char *co
         fail(&run, -r, "prepare the supervisor");
         return LINK_FAILED;
     }
-    if (resolved->mode == MODE_DANGER_FULL_ACCESS)
-        return run_unconfined(&run);
+    if (resolved->mode == MODE_DANGER_FULL_ACCESS) {
+        status = run_unconfined(&run);
+        clean_up(&run);
+        return status;
+    }
     r = start_chain(&run);
     if (r == 0)
         r = attest(&run);
+    if (r < 0)
+        limits_explain(&run.limits, &report->error);
     if (r < 0)
         abandon(&run);
     else

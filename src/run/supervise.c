@@ -268,6 +268,7 @@ static int start_loop(struct loop *loop)
 static void fill_outcome(struct loop *loop)
 {
     struct outcome *outcome = &loop->supervision->report->outcome;
+    const struct policy *policy = loop->supervision->resolved->policy;
     int status = loop->tree.status;
     struct rusage usage;
 
@@ -277,12 +278,19 @@ static void fill_outcome(struct loop *loop)
                           (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000U;
         outcome->max_rss_kib = (uint64_t)usage.ru_maxrss;
     }
+    if (outcome->cpu_ms < loop->supervision->cpu_ms)
+        outcome->cpu_ms = loop->supervision->cpu_ms;
     outcome->status = -1;
     if (loop->tree.guard_lost && !loop->limit)
         loop->limit = "guard";
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ && !loop->limit &&
-        loop->supervision->resolved->policy->limit_file_size)
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ && !loop->limit && policy->limit_file_size)
         loop->limit = "file_size";
+    /* The command by itself has used up what each process may have; the second signal comes a second later.
+     */
+    if (WIFSIGNALED(status) && !loop->limit && policy->limit_cpu_ms &&
+        (WTERMSIG(status) == SIGXCPU ||
+         (WTERMSIG(status) == SIGKILL && outcome->cpu_ms >= policy->limit_cpu_ms)))
+        loop->limit = "cpu";
     if (loop->supervision->exec_errno) {
         outcome->kind = OUTCOME_NOT_STARTED;
     } else if (loop->limit) {
@@ -301,19 +309,32 @@ static void fill_outcome(struct loop *loop)
 static void judge_survivors(struct loop *loop)
 {
     struct claim *claim = &loop->supervision->plan->claims[SURFACE_PROC_SURVIVOR];
-    bool proven = loop->supervision->report->outcome.survivors_seen_gone && !loop->tree.guard_lost;
+    bool proven = loop->supervision->group_empty ||
+                  (loop->supervision->report->outcome.survivors_seen_gone && !loop->tree.guard_lost);
 
     if (claim->by_count == 0)
         return;
+    if (claim->by[0].mechanism == MECHANISM_CGROUP)
+        proven = loop->supervision->group_empty;
     claim->tried = 1;
     claim->by[0].evidence = proven ? EVIDENCE_ATTESTED : EVIDENCE_PROBED;
     if (!proven && claim->state > STATE_PARTIAL) {
         claim->state = STATE_PARTIAL;
         claim->reason = loop->tree.guard_lost ? "guard-lost" : "not-seen-gone";
     }
-    claim = &loop->supervision->plan->claims[SURFACE_LIMIT_TIME];
-    if (claim->by_count > 0)
-        claim->by[0].evidence = EVIDENCE_ATTESTED;
+}
+
+/* The supervisor's own limits held, or it would not be here. */
+static void judge_own_limits(struct loop *loop)
+{
+    static const enum surface own[] = {SURFACE_LIMIT_TIME, SURFACE_LIMIT_OUTPUT};
+
+    for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
+        struct claim *claim = &loop->supervision->plan->claims[own[i]];
+
+        if (claim->by_count > 0)
+            claim->by[0].evidence = EVIDENCE_ATTESTED;
+    }
 }
 
 static struct loop the_loop; /* one run per process */
@@ -377,4 +398,5 @@ void supervise(struct supervision *supervision)
         tree->status = foreign_status(supervision->command_fd, tree->status);
     fill_outcome(loop);
     judge_survivors(loop);
+    judge_own_limits(loop);
 }

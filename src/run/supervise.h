@@ -9,6 +9,7 @@
 
 #define SUPERVISION_PARTS 4
 
+struct cgroups;
 struct loop;
 
 struct supervision {
@@ -24,8 +25,11 @@ struct supervision {
     int liveness;        /* its end ends the guard, or the pid namespace; -1: none */
     uint64_t started_ns; /* CLOCK_MONOTONIC at `go` */
     struct report *report;
+    const struct cgroups *groups; /* that hold all of the run; NULL: none */
     /* Filled: */
-    int exec_errno; /* 0: the command has started */
+    bool group_empty; /* nobody was left in them */
+    uint64_t cpu_ms;  /* of all that were in them; 0: not known */
+    int exec_errno;   /* 0: the command has started */
     struct loop *loop;
 };
 

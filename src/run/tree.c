@@ -13,6 +13,7 @@
  */
 #include "run/tree.h"
 
+#include "kernel/cgroup.h"
 #include "kernel/children.h"
 #include "links/kernel_abi.h"
 #include "run/foreign.h"
@@ -101,6 +102,8 @@ static void on_sweep(uv_timer_t *timer)
         let_front_end(tree);
         return;
     }
+    if (tree->supervision->groups && !tree->supervision->guard && !tree->supervision->plan->pid_namespace)
+        cgroups_kill(tree->supervision->groups); /* whom we do not see as children as well, and at once */
     children_kill(tree->guard_ended ? 0 : tree->supervision->guard);
     tree_reap(tree);
 }

@@ -46,12 +46,12 @@ const struct surface_info surface_table[SURFACE_COUNT] = {
     ROW(TTY_INJECT, "tty.inject", "inherited", READ_BACK, BY_MODE, "the command can type into the caller's terminal"),
     ROW(TTY_STATE, "tty.state", "inherited", READ_BACK, BY_MODE, "the command can change the modes of the caller's terminal"),
     ROW(LIMIT_TIME, "limit.time", "limits", END, BY_LIMIT, "the run may take any time"),
-    ROW(LIMIT_MEMORY, "limit.memory", "limits", END, BY_LIMIT, "the run may take any memory"),
-    ROW(LIMIT_PROCESSES, "limit.processes", "limits", END, BY_LIMIT, "the run may start any number of processes"),
+    ROW(LIMIT_MEMORY, "limit.memory", "limits", READ_BACK, BY_LIMIT, "the run may take any memory"),
+    ROW(LIMIT_PROCESSES, "limit.processes", "limits", READ_BACK, BY_LIMIT, "the run may start any number of processes"),
     ROW(LIMIT_OUTPUT, "limit.output", "limits", END, BY_LIMIT, "the run may write any amount of output"),
     ROW(LIMIT_FILE_SIZE, "limit.file_size", "limits", READ_BACK, BY_LIMIT, "the run may write files of any size"),
     ROW(LIMIT_TMP_SIZE, "limit.tmp_size", "limits", END, BY_LIMIT, "the run may fill the temp directory"),
-    ROW(LIMIT_CPU, "limit.cpu", "limits", END, BY_LIMIT, "the run may take any processor time"),
+    ROW(LIMIT_CPU, "limit.cpu", "limits", READ_BACK, BY_LIMIT, "the run may take any processor time"),
     ROW(LATER_EXEC, "later.exec", "later", END, NEVER, "something written now may be run outside afterwards"),
     ROW(LATER_CRASH, "later.crash", "later", END, NEVER, "a crash may start a handler outside on the command's image"),
 };
@@ -128,6 +128,7 @@ const char *mechanism_name(enum mechanism mechanism)
         [MECHANISM_NET_NAMESPACE] = "net-namespace",
         [MECHANISM_IPC_NAMESPACE] = "ipc-namespace",
         [MECHANISM_PID_NAMESPACE] = "pid-namespace",
+        [MECHANISM_CGROUP] = "cgroup",
     };
 
     return names[mechanism];

@@ -93,6 +93,7 @@ enum mechanism {
     MECHANISM_NET_NAMESPACE,  /* namespace-run */
     MECHANISM_IPC_NAMESPACE,  /* namespace-run */
     MECHANISM_PID_NAMESPACE,  /* namespace-run */
+    MECHANISM_CGROUP,         /* a group of processes of the run's own */
     MECHANISM_COUNT
 };
 

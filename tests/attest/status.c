@@ -43,11 +43,11 @@ static void check_status_in(enum variant variant, const char *script, int status
     world.supervise = supervise_and_tell;
     need(world_run(&world, true));
     check_int(seen->error.code, ERROR_NONE);
-    if (signal ==
-        SIGXFSZ) { /* these runs have a limit on the size of files, and this is how it ends a command */
+    if (signal == SIGXFSZ || signal == SIGXCPU) {
+        /* These runs have limits on the size of files and on time, and this is how they end a command. */
         check_int(seen->status, 128 + SIGKILL);
         check_int(outcome->kind, OUTCOME_LIMIT);
-        check_str(outcome->limit, "file_size");
+        check_str(outcome->limit, signal == SIGXFSZ ? "file_size" : "cpu");
         signal = 0;
         status = -1;
     } else {

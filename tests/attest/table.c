@@ -156,6 +156,11 @@ static void leave_limit_out(struct world *world, const char *option)
     world_without_option(world, "detach-run", option, 1);
 }
 
+static void leave_numbers_out(struct world *world, const char *option)
+{
+    world_without_option(world, "namespace-run", option, 1);
+}
+
 #define ANY_ACT ACT_COUNT
 
 static const struct boundary {
@@ -210,6 +215,9 @@ static const struct boundary {
     {SURFACE_TTY_STATE, MECHANISM_LANDLOCK_HIDE, ACT_OPEN, leave_link_out, "hide-run", "no hide-run"},
     {SURFACE_LIMIT_FILE_SIZE, MECHANISM_RLIMIT, ACT_FILE_SIZE, leave_limit_out, "--file-size",
      "no --file-size"},
+    {SURFACE_LIMIT_CPU, MECHANISM_RLIMIT, ACT_CPU_TIME, leave_limit_out, "--cpu-time", "no --cpu-time"},
+    {SURFACE_LIMIT_PROCESSES, MECHANISM_PID_NAMESPACE, ACT_PROCESSES, leave_numbers_out, "--process-numbers",
+     "no --process-numbers"},
     {SURFACE_FS_WRITE, MECHANISM_MOUNT, ACT_REPLACED, bind_another, "--bind", "another one bound"},
     {SURFACE_FS_WRITE, MECHANISM_MOUNT, ANY_ACT, leave_mounts_out, "--rw", "no namespace, --rw /"},
     {SURFACE_FS_TRUNCATE, MECHANISM_MOUNT, ANY_ACT, leave_namespaces_out, "", "no namespace-run"},
@@ -281,6 +289,8 @@ static const char *const act_names[ACT_COUNT] = {
     [ACT_MOUNTED] = "read-back",
     [ACT_ROOM] = "read-back",
     [ACT_REPLACED] = "read-back",
+    [ACT_CPU_TIME] = "read-back",
+    [ACT_PROCESSES] = "read-back",
 };
 
 static const char *const canary_names[CANARY_COUNT] = {

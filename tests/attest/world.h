@@ -23,6 +23,7 @@
 #include <grp.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
+#include <sys/utsname.h>
 
 #define NOBODY     65534
 #define CONFINED   42 /* the command's status when it could write inside and not outside */
@@ -225,6 +226,16 @@ static const char *world_backend(const struct world *world)
     return names[world->variant] ? names[world->variant] : "landlock";
 }
 
+/* Since Linux 6.14 each process namespace has its own numbers. */
+static bool world_numbers_are_own(void)
+{
+    struct utsname name;
+    unsigned major, minor;
+
+    must(uname(&name) == 0 && sscanf(name.release, "%u.%u", &major, &minor) == 2);
+    return major > 6 || (major == 6 && minor >= 14);
+}
+
 static void world_resolve(struct world *world)
 {
     struct error error = {0};
@@ -237,6 +248,10 @@ static void world_resolve(struct world *world)
     world_ask(world, KEY_BACKEND, world_backend(world));
     world_ask(world, KEY_CACHES, "off");
     world_ask(world, KEY_LIMIT_FILE_SIZE, FILE_LIMIT);
+    world_ask(world, KEY_LIMIT_CPU, "1h");
+    /* The link refuses root, whom it sees where detach-run is left out. */
+    if (world->variant == VARIANT_NAMESPACE && world->caller == CALLER_USER && world_numbers_are_own())
+        world_ask(world, KEY_LIMIT_PROCESSES, "5000");
     world_ask(world, KEY_USER, world->caller == CALLER_ROOT ? "keep" : "owner");
     if (world->variant == VARIANT_LISTED)
         world_ask(world, KEY_READABLE, "listed");

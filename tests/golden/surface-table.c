@@ -44,6 +44,7 @@ static int plan_for(const struct column *column, struct policy *policy, struct r
         .uid = 1000,
         .gid = 1000,
         .namespaces = {.answer = HOST_YES},
+        .groups = {.asked = ~0U, .uses = ~0U},
         .bubblewrap = {.answer = HOST_NO, .lack = {.reason = "no-bubblewrap", .structural = true}}};
     struct tried_backend tried[TRIED_MAX];
     const struct backend *backend;
@@ -57,6 +58,7 @@ static int plan_for(const struct column *column, struct policy *policy, struct r
     policy->limit_tmp_size = 1000;
     policy->limit_time_ms = 1000;
     policy->limit_file_size = 1000;
+    policy->limit_memory = policy->limit_processes = policy->limit_output = policy->limit_cpu_ms = 1000;
     resolved->policy = policy;
     resolved->mode = MODE_WORKSPACE_WRITE;
     resolved->uid = resolved->gid = 1000;
