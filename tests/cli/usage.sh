@@ -41,16 +41,16 @@ usage "two workspaces" "b, after a: there is one workspace (more that is writabl
 usage "policy: conversion is not in this version" "not in this version" policy --from-srt x
 
 # What is asked for and not in this version names its surface in the report and what works instead in the line.
-refused "limit memory" 125 not-in-this-version "use a cgroup" --limit memory=1G -- touch "$dir/ran"
-[ "$(field .error.surface "$dir/report")" = limit.memory ]
-result $? "limit memory names its surface"
+refused "quarantine" 125 not-in-this-version "look at the tree" --planted quarantine -- touch "$dir/ran"
+[ "$(field .error.surface "$dir/report")" = later.exec ]
+result $? "quarantine names its surface"
 refused "network listed" 125 not-in-this-version "use --network none or host" -n listed -- touch "$dir/ran"
 refused "control: no such descriptor" 125 control-unusable "not open" --control fd:77 -- touch "$dir/ran"
 refused "control: one of the command's" 125 option-value "0 to 2" --control fd:1 -- touch "$dir/ran"
 refused "control: neither" 125 option-value "for example --control fd:3" --control x -- touch "$dir/ran"
 refused "denials" 125 not-in-this-version "use --denials off" --denials auto -- touch "$dir/ran"
-echo '{"policy": 1, "limits": {"memory": "1G"}}' >"$dir/limits.json"
-refused "limit memory of a file" 125 not-in-this-version "limits.json" --policy "$dir/limits.json" -- touch "$dir/ran"
+echo '{"policy": 1, "network": {"mode": "listed"}}' >"$dir/listed.json"
+refused "listed network of a file" 125 not-in-this-version "listed.json" --policy "$dir/listed.json" -- touch "$dir/ran"
 refused "usage error, too" 125 unknown-option "did you mean --mode?" --mdoe x -- touch "$dir/ran"
 refused "danger holds nothing" 125 mode-holds-nothing "--require" -m danger-full-access --require full -- touch "$dir/ran"
 refused "a terminal that run does not give" 125 not-in-this-version "use confine exec" --tty inherit -- touch "$dir/ran"
