@@ -35,8 +35,11 @@ int command_exec(char **argv, char **envp)
     static struct error error;
     struct options options;
     struct text text = {0};
-    int result = options_parse(&options, "exec", FOR_EXEC, argv, &error), status = -1;
+    int result, status = -1;
 
+    error.code =
+        ERROR_NONE; /* a page that is first read is given twice: as one of zeros, and when it is written */
+    result = options_parse(&options, "exec", FOR_EXEC, argv, &error);
     if (result == 0 && options.help) {
         help_command(command_by_name("exec"), &text);
         status = cli_print(&text);

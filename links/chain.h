@@ -158,23 +158,14 @@ static inline int chain_number(const struct chain *chain, const char *option, co
     return (int)value;
 }
 
-/*
- * chain_exec() - execve the command, found by PATH when it holds no slash.
- *
- * execve and never execvp: a broken ELF file must not be handed to a shell.
- *
- * Return: errno; it does not return on success.
+/* The command by PATH. Never inlined: its room is a page of the stack that a command with a slash needs not.
  */
-static inline int chain_exec(char **argv, char **envp)
+__attribute__((noinline)) static int chain_exec_by_path(char **argv, char **envp)
 {
     const char *path = "/usr/local/bin:/usr/bin:/bin";
     size_t length = strlen(argv[0]);
     bool denied = false;
 
-    if (strchr(argv[0], '/') || length == 0) {
-        execve(argv[0], argv, envp);
-        return errno;
-    }
     for (char **e = envp; *e; e++)
         if (strncmp(*e, "PATH=", 5) == 0) {
             path = *e + 5;
@@ -201,6 +192,21 @@ static inline int chain_exec(char **argv, char **envp)
         part = end;
     }
     return denied ? EACCES : ENOENT;
+}
+
+/*
+ * chain_exec() - execve the command, found by PATH when it holds no slash.
+ *
+ * execve and never execvp: a broken ELF file must not be handed to a shell.
+ *
+ * Return: errno; it does not return on success.
+ */
+static inline int chain_exec(char **argv, char **envp)
+{
+    if (!strchr(argv[0], '/') && argv[0][0])
+        return chain_exec_by_path(argv, envp);
+    execve(argv[0], argv, envp);
+    return errno;
 }
 
 /*

@@ -196,7 +196,8 @@ static bool has_own(const struct resolving *resolving, const char *home, const c
     const struct resolved *resolved = resolving->resolved;
     _cleanup_free_ char *path = NULL;
 
-    if (!home || asprintf(&path, "%s/%s", home, place) < 0 || access(path, X_OK) != 0)
+    if (!home || !resolving_home_may_have(resolving, home, place) ||
+        asprintf(&path, "%s/%s", home, place) < 0 || access(path, X_OK) != 0)
         return false;
     for (size_t i = 0; i < resolved->path_count; i++)
         if ((resolved->paths[i].grant == GRANT_READ || resolved->paths[i].grant == GRANT_WRITE) &&
@@ -302,6 +303,8 @@ static int add_private(struct resolving *resolving)
         r = open_private(resolving, &home, &directory);
     if (r == -ENOMEM)
         return error_no_memory(resolving->error);
+    if (resolving_list_homes(resolving) < 0)
+        return -ENOMEM;
     base = strdup(r == 0 ? directory.path : TMP_PLACEHOLDER);
     resolved->caches = calloc(cache_table_count, sizeof(*resolved->caches));
     if (!base || !resolved->caches)

@@ -10,8 +10,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#define HOME_ENTRIES_MAX 2000
-
 /* Do the mode bits let the command's user do one of BITS (of the `other` digit)? The owner could give itself
  * the right; its groups are not known, so the group's bits count. */
 bool hiding_may(const struct hiding *hiding, const struct stat *st, mode_t bits)
@@ -237,61 +235,15 @@ int hiding_index(struct hiding *hiding)
     return r < 0 ? error_no_memory(hiding->resolving->error) : 0;
 }
 
-static int compare_names(const void *left, const void *right)
-{
-    return strcmp(*(char *const *)left, *(char *const *)right);
-}
-
-static int take_name(const char *name, void *data)
-{
-    struct strings *names = data;
-
-    return names->count >= HOME_ENTRIES_MAX ? 1 : strings_add(names, name);
-}
-
-/* Lists HOME into @listing. One that cannot be listed, or is very large, stays incomplete. */
-static int list_home(struct listing *listing, const char *home)
-{
-    _cleanup_fd_ int fd = open(home, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    bool missing = fd < 0 && (errno == ENOENT || errno == ENOTDIR);
-    /* What may not be entered holds nothing within the caller's reach. */
-    bool closed = fd >= 0 && faccessat(fd, ".", X_OK, AT_EACCESS) != 0;
-    int r = fd < 0 || closed ? 1 : directory_names(fd, take_name, &listing->names);
-
-    listing->home = strdup(home);
-    listing->complete = missing || closed || r == 0;
-    if (listing->names.count > 1)
-        qsort(listing->names.items, listing->names.count, sizeof(char *), compare_names);
-    return r == -ENOMEM || !listing->home ? -ENOMEM : 0;
-}
-
-static int list_homes(struct hiding *hiding)
-{
-    struct strings homes = {0};
-    int r = resolving_expand(hiding->resolving, "~", &homes);
-
-    for (size_t i = 0; i < homes.count && i < ARRAY_SIZE(hiding->homes) && r == 0; i++)
-        if (list_home(&hiding->homes[hiding->home_count++], homes.items[i]) < 0)
-            r = error_no_memory(hiding->resolving->error);
-    strings_free(&homes);
-    return r;
-}
-
 /* `~/…` below every home, where its first component is there. */
-static int expand_listed(struct hiding *hiding, const char *item, struct strings *names)
+static int expand_listed(struct resolving *resolving, const char *item, struct strings *names)
 {
-    for (size_t i = 0; i < hiding->home_count; i++) {
-        const struct listing *listing = &hiding->homes[i];
-        char first[256] = "", *key = first;
-        size_t length = strcspn(item + 2, "/");
+    for (size_t i = 0; i < resolving->home_count; i++) {
+        const struct listing *home = &resolving->homes[i];
 
-        memcpy(first, item + 2, length < sizeof(first) ? length : 0);
-        if (listing->complete &&
-            (listing->names.count == 0 ||
-             !bsearch(&key, listing->names.items, listing->names.count, sizeof(char *), compare_names)))
-            continue;
-        if (strings_add_joined(names, listing->home, strlen(listing->home), item + 1) < 0)
-            return error_no_memory(hiding->resolving->error);
+        if (listing_may_have(home, item + 2) &&
+            strings_add_joined(names, home->path, strlen(home->path), item + 1) < 0)
+            return error_no_memory(resolving->error);
     }
     return 0;
 }
@@ -320,14 +272,14 @@ static int hide_set(struct hiding *hiding, const struct asked *asked, const stru
                     struct source source)
 {
     struct resolving *resolving = hiding->resolving;
-    int r = hiding->home_count > 0 ? 0 : list_homes(hiding);
+    int r = resolving_list_homes(resolving);
 
     for (const struct set_item *item = set->items; item->value && r == 0; item++) {
         struct strings names = {0};
 
         source.item = item;
         if (strncmp(item->value, "~/", 2) == 0)
-            r = expand_listed(hiding, item->value, &names);
+            r = expand_listed(resolving, item->value, &names);
         else if (!item->root_only || resolving->resolved->uid == 0)
             r = resolving_expand(resolving, item->value, &names);
         if (r == 0)
@@ -444,10 +396,6 @@ int resolve_hidden(struct resolving *resolving)
         free(hiding.above[i].path);
     }
     free(hiding.above);
-    for (size_t i = 0; i < hiding.home_count; i++) {
-        free(hiding.homes[i].home);
-        strings_free(&hiding.homes[i].names);
-    }
     free(hiding.around);
     free(hiding.ways);
     lookup_free(&hiding.by_parent);

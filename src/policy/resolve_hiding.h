@@ -19,13 +19,6 @@ struct above {
     size_t level;    /* index into levels, SIZE_MAX: none */
 };
 
-/* What is in a home, listed once: a set names far more than there is. */
-struct listing {
-    char *home;
-    struct strings names; /* sorted */
-    bool complete;        /* else nothing is known, and every name has to be tried */
-};
-
 /* What is known of a parent, and so of all that is hidden in it. */
 struct way {
     bool looked; /* `trouble` and `above` are known */
@@ -42,8 +35,6 @@ struct hiding {
     struct way *ways;        /* one for each of resolved->parents */
     struct lookup by_parent; /* index of a parent by its name */
     struct lookup by_path;   /* index of what is hidden by its name; until that is sorted */
-    struct listing homes[4];
-    size_t home_count;
     struct above *above;
     size_t above_count;
     char *around; /* the hidden directory around a grant that was warned of last; NULL: none */

@@ -56,6 +56,13 @@ struct mount_table {
     int failed;
 };
 
+/* What is in a directory. */
+struct listing {
+    char *path;
+    struct strings names; /* sorted, where they are complete */
+    bool complete;        /* else nothing is known, and every name has to be tried */
+};
+
 struct resolving {
     const struct policy *policy;
     char *const *env;
@@ -79,6 +86,9 @@ struct resolving {
     struct led *led;
     size_t led_count;
     struct mount_table mounts;
+    struct listing homes[4]; /* those that `~` of a set stands for */
+    size_t home_count;       /* 0: not listed yet */
+    struct listing top;      /* of the workspace */
 };
 
 /* --- resolve_paths.c --- */
@@ -161,6 +171,18 @@ int resolving_except(struct resolving *resolving, const char *path, struct sourc
  * Return: what the last visit answered, or -errno.
  */
 int directory_names(int at, int (*visit)(const char *name, void *data), void *data);
+
+/* --- resolve_listing.c --- */
+
+/* resolving_list_homes() - list the homes, unless that was done. resolving_list_top() - the workspace.
+ * Return: 0 or -ENOMEM with the error set; what cannot be listed is no error. */
+int resolving_list_homes(struct resolving *resolving);
+int resolving_list_top(struct resolving *resolving);
+
+/* resolving_home_may_have() - may @place be there below @home? No: the first part of it is not. */
+bool resolving_home_may_have(const struct resolving *resolving, const char *home, const char *place);
+bool listing_may_have(const struct listing *listing, const char *path);
+void listing_free(struct listing *listing);
 
 /* --- resolve_mounts.c --- */
 

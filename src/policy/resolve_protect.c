@@ -58,7 +58,8 @@ static bool may_be_there(const struct resolving *resolving, const char *item, bo
         return below_home;
     if (strncmp(item, "./", 2) != 0 || (resolving->git_common && strncmp(item, "./.git/", 7) == 0))
         return true;
-    return workspace >= 0 && faccessat(workspace, item + 2, F_OK, 0) == 0;
+    return workspace >= 0 && listing_may_have(&resolving->top, item + 2) &&
+           faccessat(workspace, item + 2, F_OK, 0) == 0;
 }
 
 /* No mount lies on a link: what it leads to is held, and the command can put another thing in its place. Nor
@@ -117,6 +118,9 @@ static int collect_set(struct resolving *resolving, const struct set *set, struc
 {
     bool below_home = writes_below_home(resolving);
     int r = strcmp(set->name, "@runs-later") == 0 ? collect_hooks(resolving, source, found) : 0;
+
+    if (r == 0 && !resolving->top.complete)
+        r = resolving_list_top(resolving);
 
     for (const struct set_item *item = set->items; item->value && r == 0; item++) {
         struct strings names = {0};

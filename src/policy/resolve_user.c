@@ -141,6 +141,9 @@ void resolving_end(struct resolving *resolving)
     }
     free(resolving->led);
     mounts_free(&resolving->mounts);
+    for (size_t i = 0; i < resolving->home_count; i++)
+        listing_free(&resolving->homes[i]);
+    listing_free(&resolving->top);
 }
 
 static int refuse_user(struct resolving *resolving, uid_t uid)

@@ -115,14 +115,19 @@ bool is_private_place(const char *path)
     return false;
 }
 
+#define LIST_PIECE 4096
+
 /* Every name of the kernel's list on which somebody listens: the flag of a listening socket is set. */
 static int find_sockets(struct resolving *resolving)
 {
     struct strings *sockets = &resolving->resolved->view.sockets;
     FILE *list = fopen("/proc/net/unix", "re");
+    _cleanup_free_ char *room = malloc(LIST_PIECE);
     char line[512];
     int r = 0;
 
+    if (list && room)
+        setvbuf(list, room, _IOFBF, LIST_PIECE); /* the kernel walks over all sockets for each piece */
     while (list && r == 0 && sockets->count < SOCKETS_MAX && fgets(line, sizeof(line), list)) {
         char *path = strchr(line, '/');
         struct stat st;

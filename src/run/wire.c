@@ -147,13 +147,29 @@ static bool wire_protected(struct attempt *attempt, const struct resolved *resol
     return set_path(&attempt->wire, path, entry);
 }
 
+/* Several surfaces are shown by one namespace or object: it is looked at once. Return: whether it was. */
+static bool copy_earlier(const struct attestation *attestation, struct attempt *attempt)
+{
+    for (const struct attempt *earlier = attestation->attempts; earlier < attempt; earlier++) {
+        if (earlier->wire.act == ACT_NONE || earlier->check->canary != attempt->check->canary ||
+            strcmp(earlier->check->name, attempt->check->name) != 0)
+            continue;
+        attempt->wire.a = earlier->wire.a;
+        attempt->wire.b = earlier->wire.b;
+        return true;
+    }
+    return false;
+}
+
 /* The namespace that this process is in: the command's must be another one. */
-static bool wire_namespace(struct attempt *attempt)
+static bool wire_namespace(const struct attestation *attestation, struct attempt *attempt)
 {
     char path[40];
     struct stat object;
 
     wire_name(&attempt->wire, attempt->check->name);
+    if (copy_earlier(attestation, attempt))
+        return true;
     snprintf(path, sizeof(path), "/proc/self/ns/%.15s", attempt->check->name);
     if (stat(path, &object) != 0)
         return false;
@@ -161,11 +177,13 @@ static bool wire_namespace(struct attempt *attempt)
     return true;
 }
 
-static bool wire_object(struct attempt *attempt)
+static bool wire_object(const struct attestation *attestation, struct attempt *attempt)
 {
     struct stat object;
 
     wire_name(&attempt->wire, attempt->check->name);
+    if (copy_earlier(attestation, attempt))
+        return true;
     if (stat(attempt->check->name, &object) != 0)
         return false;
     attempt->wire.a = (int64_t)object.st_dev;
@@ -245,9 +263,9 @@ bool wire_canary(struct attestation *attestation, struct attempt *attempt, const
     case CANARY_SECRET:
         return wire_secret(attempt, resolved);
     case CANARY_NAMESPACE:
-        return wire_namespace(attempt);
+        return wire_namespace(attestation, attempt);
     case CANARY_OBJECT:
-        return wire_object(attempt);
+        return wire_object(attestation, attempt);
     case CANARY_INIT:
         wire->a = 1;
         return true;
