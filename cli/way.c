@@ -99,10 +99,10 @@ static int walk_step(int *fd, const char *component, char *rest, size_t size, in
     return check_directory(*fd, way, error);
 }
 
-/* Does the current directory, or one above it, belong to the command? */
-static int check_start(const struct way *way, struct error *error)
+/* Does the directory FD, or one above it, belong to the command? */
+static int check_above(int start, const struct way *way, struct error *error)
 {
-    _cleanup_fd_ int fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_fd_ int fd = fcntl(start, F_DUPFD_CLOEXEC, 3);
     struct stat st, above;
 
     if (fd < 0)
@@ -125,6 +125,29 @@ static int check_start(const struct way *way, struct error *error)
     }
 }
 
+/* Takes the `..` at the beginning of a relative name: from the workspace they lead out of it, through
+ * directories that the command can move only to where it may write, which is looked at behind the last of
+ * them. */
+static int leave_by_parents(int *fd, char *rest, const struct way *way, struct error *error)
+{
+    for (;;) {
+        size_t word = strcspn(rest, "/"), length = word + strspn(rest + word, "/");
+        bool parent = word == 2 && memcmp(rest, "..", 2) == 0;
+
+        if (length == word || (!parent && !(word == 1 && *rest == '.')))
+            return check_above(*fd, way, error);
+        if (parent) {
+            int up = openat(*fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+            if (up < 0)
+                return way_fail(way, error, errno, "output-unusable", strerror(errno));
+            fd_close(*fd);
+            *fd = up;
+        }
+        memmove(rest, rest + length, strlen(rest + length) + 1);
+    }
+}
+
 int way_walk(const struct way *way, char *rest, size_t size, int *ret_fd, struct error *error)
 {
     const char *name = way->name;
@@ -135,7 +158,7 @@ int way_walk(const struct way *way, char *rest, size_t size, int *ret_fd, struct
         return way_fail(way, error, errno, "output-unusable", strerror(errno));
     if ((size_t)snprintf(rest, size, "%s", name) >= size)
         return way_fail(way, error, ENAMETOOLONG, "output-unusable", strerror(ENAMETOOLONG));
-    result = *name == '/' ? check_directory(fd, way, error) : check_start(way, error);
+    result = *name == '/' ? check_directory(fd, way, error) : leave_by_parents(&fd, rest, way, error);
     while (result == 0) {
         char component[NAME_MAX + 1];
         char *start = rest + strspn(rest, "/"), *slash = strchr(start, '/');

@@ -95,6 +95,14 @@ inside "in the workspace" "where the command may write" "$dir/w/r.json"
 [ ! -e "$dir/w/r.json" ]
 result $? "in the workspace: no file was made"
 inside "in the workspace, relative" "where the command may write" r.json
+inside "out of the workspace and into it" "where the command may write" ../w/r.json
+for name in ../r.json ./.././r.json; do
+    rm -f "$dir/r.json"
+    call "$confine" run -q $backend -w . --report "$name" -- true
+    [ "$status" -eq 0 ] && valid "$dir/r.json"
+    result $? "out of the workspace by its parent: $name"
+done
+rm -f "$dir/r.json"
 mkdir "$dir/w/sub"
 inside "below the workspace" "where the command may write" "$dir/w/sub/r.json"
 inside "below the workspace and out again" "where the command may write" "$dir/w/../outside/r.json"
