@@ -72,7 +72,7 @@ static void start_grace(struct loop *loop)
 {
     uint64_t grace = loop->supervision->resolved->policy->grace_ms;
 
-    tree_cancel(&loop->tree);
+    tree_cancel(&loop->tree); /* before the signal: the command may end by it at once */
     if (!uv_is_active((uv_handle_t *)&loop->grace))
         uv_timer_start(&loop->grace, on_grace, grace, 0);
 }
@@ -91,8 +91,8 @@ void supervise_limit(struct supervision *supervision, const char *name, bool at_
         tree_kill(&loop->tree);
         return;
     }
-    tree_signal_group(&loop->tree, SIGTERM);
     start_grace(loop);
+    tree_signal_group(&loop->tree, SIGTERM);
 }
 
 static void on_time(uv_timer_t *timer)
@@ -159,8 +159,8 @@ void supervise_signal(struct supervision *supervision, int signum)
         break;
     case SIGTERM:
     case SIGHUP:
-        tree_signal_command(tree, signum);
         start_grace(loop);
+        tree_signal_command(tree, signum);
         break;
     default:
         tree_signal_command(tree, signum);

@@ -3,28 +3,7 @@
 CONFINE_BACKEND=namespace
 export CONFINE_BACKEND
 . "$(dirname "$0")/tap.sh"
-mkdir -m 0700 "$dir/runtime"
-export XDG_RUNTIME_DIR=$dir/runtime
-place=$XDG_RUNTIME_DIR/confine
-# Sessions that a failed test leaves end with this shell, and are waited for.
-trap 'for s in $(names); do "$confine" session end "$s"; done; chmod -R u+rwx "$dir" 2>/dev/null; rm -rf "$dir"' EXIT
-
-names() { [ ! -d "$place" ] || (cd "$place" && ls | sed -n 's/\.socket$//p'); }
-in_session() { "$confine" run -q --session "$@"; }
-await() {
-    for _ in $(seq 1200); do
-        ! "$@" || return 0
-        sleep 0.05
-    done
-    why "waited in vain: $*"
-}
-
-"$confine" session start probe --owner $$ >"$dir/out" 2>"$dir/err"
-if [ $? -ne 0 ] && grep -Eq 'userns|user namespace|proc-masked|namespaces of a session' "$dir/err"; then
-    skip 'sessions' "$(head -c 200 "$dir/err")"
-    finish
-fi
-"$confine" session end probe
+. "$here/session-lib.sh"
 
 # --- begin, list, end ----------------------------------------------------------------------------------
 
@@ -166,19 +145,6 @@ result $? 'twelve at once, that wait for each other'
 
 # --- how runs end --------------------------------------------------------------------------------------
 
-inside() { # a sleep of so many seconds in the session, by its number outside
-    "$confine" session list --json | python3 -c 'import json, sys
-for session in json.load(sys.stdin)["sessions"]:
-    for process in session["processes"]:
-        try:
-            words = open("/proc/%d/cmdline" % process["pid"]).read().split("\0")
-        except OSError:
-            continue
-        if words[:2] == ["sleep", sys.argv[1]]:
-            print(process["pid"])' "$1"
-}
-gone() { [ -z "$(inside "$1")" ]; }
-there() { [ -n "$(inside "$1")" ]; }
 call in_session dev -- sh -c 'sleep 7001 </dev/null >/dev/null 2>&1 &'
 [ "$status" -eq 0 ] && there 7001
 result $? 'what a run leaves behind lives on'

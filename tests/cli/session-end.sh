@@ -1,0 +1,228 @@
+#!/bin/bash
+# Sessions: how they end, who may use one, and what is refused.
+CONFINE_BACKEND=namespace
+export CONFINE_BACKEND
+. "$(dirname "$0")/tap.sh"
+. "$here/session-lib.sh"
+
+# start NAME OPTION...: a session with `sleep 7100` in it that has left everything; $init is its process 1.
+start() {
+    "$confine" session start "$@" >/dev/null || return
+    in_session "$1" -- sh -c 'setsid sleep 7100 </dev/null >/dev/null 2>&1 &'
+    await there 7100
+    init=$(children "$(keeper)")
+}
+keeper() { pgrep -fx "$confine session start .*" | while read -r pid; do [ "$(stat -c %u "/proc/$pid")" != "$(id -u)" ] || echo "$pid"; done; }
+children() { cat "/proc/$1/task/$1/children"; }
+# who PID: the process and its start, because numbers come again; alive WHO: is it still there?
+who() { echo "$1:$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20)"; }
+alive() { [ "$(who "${1%%:*}")" = "$1" ] && [ "$(sed 's/.*) //' "/proc/${1%%:*}/stat" 2>/dev/null | cut -c1)" != Z ]; }
+ended() { ! alive "$1"; }
+swept() { [ -z "$(names)" ] || { "$confine" session list >/dev/null; [ -z "$(ls "$place")" ]; }; }
+# note: remember who is in the session; left_nothing NAME: result of its end.
+note() {
+    process=$(who "$(inside 7100)") first=$(who "${init%% *}") kept=$(who "$(keeper)")
+    alive "$process" && alive "$first" && alive "$kept" || why "nothing to look for: $process, $first, $kept"
+}
+left_nothing() {
+    await ended "$process" && await ended "$first" && await ended "$kept" && await swept
+    result $? "$1"
+}
+
+start one --owner $$ && note
+call "$confine" session end one
+{ [ "$status" -eq 0 ] && ended "$process" && [ -z "$(ls "$place")" ]; } || why "status $status"
+result $? 'end returns when the last process has gone, and the files with it'
+left_nothing 'and nothing of it is there'
+
+start two --owner $$ && note
+"$confine" run -q --session two -- sleep 7101 &
+run=$!
+await there 7101
+call "$confine" session end two
+wait $run
+[ $? -eq 137 ] && [ "$status" -eq 0 ]
+result $? 'a run that is under way ends with its session, by a signal'
+left_nothing 'and leaves nothing'
+
+for signal in TERM INT HUP KILL; do
+    start three --owner $$ && note
+    kill -$signal "$(keeper)"
+    left_nothing "SIG$signal to the keeper"
+done
+start four --owner $$ && note
+kill -KILL "${init%% *}"
+left_nothing 'SIGKILL to process 1'
+
+sleep 7200 &
+owner=$!
+start five --owner $owner && note
+kill -KILL $owner
+wait $owner 2>/dev/null
+left_nothing 'the end of the owner'
+bash -c '"$1" session start six >/dev/null; read -r line; : keep this shell' sh "$confine" < <(await test -S "$place/six.socket"; sleep 0.2; "$confine" session list >"$dir/out"; echo)
+grep -q '^six: ' "$dir/out"
+result $? 'without --owner it lives as long as the process that started confine'
+await swept
+result $? 'and no longer'
+
+# At any moment: what is being made, joined or ended when its keeper is killed.
+for number in $(seq 20); do
+    "$confine" session start "many$number" --owner $$ >/dev/null 2>&1 &
+    starting=$!
+    sleep "0.0$((RANDOM % 5))"
+    case $((number % 2)) in 0) kill -KILL $starting 2>/dev/null ;; esac
+    wait $starting 2>/dev/null
+    in_session "many$number" -- sleep 7100 >/dev/null 2>&1 &
+    sleep "0.0$((RANDOM % 5))"
+    keeper | xargs -r kill -KILL 2>/dev/null
+    wait
+done
+await gone 7100 && await swept
+result $? 'keepers that are killed at any moment leave nothing'
+
+# --- who ------------------------------------------------------------------------------------------------
+
+for number in 1 2 3 4 5 6 7 8; do
+    "$confine" session start race --owner $$ >>"$dir/won" 2>>"$dir/lost" &
+done
+wait
+[ "$(cat "$dir/won")" = race ] && [ "$(grep -c 'there is one already' "$dir/lost")" -eq 7 ] || why "$(cat "$dir/won" "$dir/lost")"
+result $? 'of eight that take one name, one gets it'
+call "$confine" session start race --owner $$
+[ "$status" -eq 125 ] && has_line 'there is one already'
+result $? 'and nobody afterwards'
+
+# The lock file, opened for writing, is what opens the session.
+cat >"$dir/ask.py" <<'P'
+import array, os, socket, struct, sys
+place, name, how, kind = sys.argv[1:]
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.settimeout(20)
+place = os.open(place, os.O_RDONLY)
+s.connect("/proc/self/fd/%d/%s.socket" % (place, name))
+lock = {"none": None, "read": os.O_RDONLY, "write": os.O_RDWR, "path": os.O_PATH, "other": os.O_RDWR}[how]
+rights = []
+if lock is not None:
+    file = "/dev/null" if how == "other" else "/proc/self/fd/%d/%s.lock" % (place, name)
+    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [os.open(file, lock)]))]
+s.sendmsg([struct.pack("II", 1, int(kind))], rights)
+data, ancillary, _, _ = s.recvmsg(256, 64)
+print(struct.unpack("Ii", data[:8])[1] if data else "nothing", sum(len(a[2]) // 4 for a in ancillary))
+P
+for row in 'none 2 1 0' 'read 2 1 0' 'path 2 1 0' 'other 3 1 0' 'read 3 1 0' 'write 9 93 0' 'write 1 0 0' 'write 2 0 6'; do
+    read -r how kind errnum given <<<"$row"
+    call python3 "$dir/ask.py" "$place" race "$how" "$kind"
+    [ "$(cat "$dir/out")" = "$errnum $given" ] || why "seen: $(cat "$dir/out" "$dir/err")"
+    result $? "lock file: $how, request $kind"
+done
+# Silent ones are dropped, and do not keep others out.
+python3 - "$place/race.socket" <<'P' &
+import socket, sys, time
+held = []
+for _ in range(200):
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.connect(sys.argv[1])
+    held.append(s)
+open("held", "w").close()
+time.sleep(600)
+P
+silent=$!
+await test -e held
+call in_session race -- true
+[ "$status" -eq 0 ]
+result $? 'whoever connects and says nothing keeps nobody out'
+kill $silent
+wait $silent 2>/dev/null
+if [ "$(id -u)" -eq 0 ]; then
+    chmod 755 "$dir" "$dir/w"
+    call setpriv --reuid 65534 --regid 65534 --clear-groups env HOME=/ XDG_RUNTIME_DIR="$XDG_RUNTIME_DIR" \
+        "$confine" session end race
+    [ "$status" -eq 125 ] && [ "$(names)" = race ]
+    result $? 'another user does not get there'
+    chmod 777 "$place"
+    call "$confine" session list
+    [ "$status" -eq 125 ] && has_line 'others can look into it'
+    result $? 'a directory that others can look into is not used'
+    chmod 700 "$place"
+    call "$confine" session end race
+    chown 65534:65534 "$dir/w"
+    call "$confine" session start race --owner $$ -w "$dir/w"
+    call in_session race -- id -u
+    [ "$status" -eq 125 ] && has_line "session race is user 65534's"
+    result $? 'a session has one user'
+    call in_session race -w . -- id -u
+    [ "$status" -eq 0 ] && [ "$(cat "$dir/out")" = 65534 ]
+    result $? 'who may be the owner of the workspace'
+    chown 0:0 "$dir/w"
+else
+    ln -s /run "$dir/linked"
+    call env XDG_RUNTIME_DIR=/ "$confine" session start x --owner $$
+    [ "$status" -eq 125 ] && has_line 'XDG_RUNTIME_DIR'
+    result $? 'a directory that is not the caller'\''s is not used'
+fi
+call "$confine" session end race
+
+# --- what is refused ------------------------------------------------------------------------------------
+
+call "$confine" session start plain --owner $$
+call "$confine" session start sized --owner $$ --limit tmp_size=1M
+refused 'another network' 125 session-decides 'the network of session plain is none' --session plain -n host -- touch "$dir/ran"
+refused 'another size' 125 session-decides 'of session plain is not limited' --session plain --limit tmp_size=1M -- touch "$dir/ran"
+refused 'another size than there is' 125 session-decides '1048576 bytes' --session sized --limit tmp_size=2M -- touch "$dir/ran"
+refused '--wait-all' 125 session-decides 'leave --wait-all out' --session plain --wait-all -- touch "$dir/ran"
+refused 'no such session' 125 no-session 'there is none of this name' --session nobody -- touch "$dir/ran"
+refused 'a temp directory of no session' 125 no-session 'there is no session' --tmp session -- touch "$dir/ran"
+for name in landlock bubblewrap; do
+    refused "backend $name" 125 no-sessions "the backend $name has no sessions" --session plain -b $name -- touch "$dir/ran"
+done
+refused 'no confinement' 125 no-sessions 'the backend none has no sessions' --session plain -m danger-full-access -- touch "$dir/ran"
+call "$confine" exec --session plain -- touch "$dir/ran"
+[ "$status" -eq 125 ] && has_line 'confine exec has no supervisor for a run in a session' && [ ! -e "$dir/ran" ]
+result $? 'exec'
+call "$confine" session start x --owner $$ -b landlock
+[ "$status" -eq 125 ] && has_line 'the backend landlock has no sessions'
+result $? 'a session of another backend'
+call "$confine" session start x --owner $$ --limit time=1s
+[ "$status" -eq 125 ] && has_line 'a limit of a run'
+result $? 'a limit that a session does not have'
+call "$confine" session start x --owner 2147483647
+[ "$status" -eq 125 ] && has_line 'a session ends with its owner'
+result $? 'an owner that is not there'
+for words in '' 'begin' 'start' 'list x' 'end' 'end --json plain' 'start a b'; do
+    # shellcheck disable=SC2086
+    call "$confine" session $words
+    [ "$status" -eq 125 ] && [ "$(wc -l <"$dir/err")" -eq 1 ]
+    result $? "session $words"
+done
+[ "$(names)" = $'plain\nsized' ]
+result $? 'and none of it made a session'
+
+call in_session sized --report "$dir/report" -- dd if=/dev/zero of=/tmp/full bs=4096 count=1000
+[ "$status" -eq 1 ]
+in_session sized -- sh -c 'echo x >/tmp/more' 2>/dev/null && why 'there was room for more'
+python3 - "$dir/report" <<'P' >>"$dir/why" 2>&1
+import json, sys
+[held] = [s for s in json.load(open(sys.argv[1]))["surfaces"] if s["id"] == "limit.tmp_size"]
+assert held["state"] == "enforced" and held["by"][0]["evidence"] == "attested", held
+P
+[ ! -s "$dir/why" ]
+result $? 'what is full is full for all runs'
+
+# A workspace below /tmp lies in what others have written: where it leads elsewhere, nothing runs, and nothing is
+# made there.
+tmp=$(mktemp -d /tmp/confine-session.XXXXXX)
+mkdir "$tmp/ws" "$dir/elsewhere"
+in_session plain -w "$dir/elsewhere" -- ln -s "$dir/elsewhere" "$tmp"
+call in_session plain -w "$tmp/ws" --write "$dir/elsewhere" -- touch "$dir/ran" here
+[ "$status" -eq 125 ] && [ ! -e "$dir/ran" ] && [ -z "$(ls -A "$dir/elsewhere")" ] || why "$(ls -A "$dir/elsewhere")"
+result $? 'a link where the workspace should be is not followed'
+in_session plain -- rm "$tmp"
+call in_session plain -w "$tmp/ws" -- sh -c 'pwd; echo x >made'
+[ "$status" -eq 0 ] && [ "$(cat "$dir/out")" = "$tmp/ws" ] && [ -s "$tmp/ws/made" ]
+result $? 'a workspace below /tmp'
+rm -rf "$tmp"
+for name in plain sized; do "$confine" session end "$name"; done
+[ -z "$(ls "$place")" ]
+result $? 'nothing is left in the directory of sessions'
+finish

@@ -1,0 +1,42 @@
+# session-lib.sh - sourced by the tests of sessions, behind tap.sh: a directory for them, and who is in them.
+#
+#   in_session NAME [OPTION]... -- COMMAND   confine run --session, quietly
+#   names          the sessions whose files are there
+#   inside N       the processes `sleep N` in sessions, as seen outside; there N, gone N: is one, is none left?
+#   await CMD...   until it succeeds, for a minute at most
+mkdir -m 0700 "$dir/runtime"
+export XDG_RUNTIME_DIR=$dir/runtime
+place=$XDG_RUNTIME_DIR/confine
+# Sessions that a failed test leaves end with this shell, and are waited for.
+trap 'for s in $(names); do "$confine" session end "$s"; done; chmod -R u+rwx "$dir" 2>/dev/null; rm -rf "$dir"' EXIT
+
+names() { [ ! -d "$place" ] || (cd "$place" && ls | sed -n 's/\.socket$//p'); }
+in_session() { "$confine" run -q --session "$@"; }
+await() {
+    for _ in $(seq 1200); do
+        ! "$@" || return 0
+        sleep 0.05
+    done
+    why "waited in vain: $*"
+}
+
+"$confine" session start probe --owner $$ >"$dir/out" 2>"$dir/err"
+if [ $? -ne 0 ] && grep -Eq 'userns|user namespace|proc-masked|namespaces of a session' "$dir/err"; then
+    skip 'sessions' "$(head -c 200 "$dir/err")"
+    finish
+fi
+"$confine" session end probe
+
+inside() { # a sleep of so many seconds in the session, by its number outside
+    "$confine" session list --json | python3 -c 'import json, sys
+for session in json.load(sys.stdin)["sessions"]:
+    for process in session["processes"]:
+        try:
+            words = open("/proc/%d/cmdline" % process["pid"]).read().split("\0")
+        except OSError:
+            continue
+        if words[:2] == ["sleep", sys.argv[1]]:
+            print(process["pid"])' "$1"
+}
+gone() { [ -z "$(inside "$1")" ]; }
+there() { [ -n "$(inside "$1")" ]; }
