@@ -40,6 +40,11 @@ int cli_refuse_closed(struct error *error);
  */
 int cli_fail(const struct error *error);
 
+/* cli_fail_json() - the same for a command that was asked for JSON, with @json: an object with `error` on
+ * stdout as well.
+ */
+int cli_fail_json(const struct error *error, bool json);
+
 /* cli_status() - the exit status that belongs to @error. */
 int cli_status(const struct error *error);
 

@@ -132,6 +132,22 @@ int cli_fail(const struct error *error)
     return cli_status(error);
 }
 
+int cli_fail_json(const struct error *error, bool json)
+{
+    struct writer writer = {0};
+
+    if (!json)
+        return cli_fail(error);
+    writer_object(&writer, NULL);
+    writer_text(&writer, "schema", "confine/error/1");
+    writer_text(&writer, "version", CONFINE_VERSION);
+    report_error_write(error, &writer, "error");
+    writer_end(&writer);
+    text_add(&writer.text, "\n");
+    cli_print(&writer.text); /* what fails there is said, and the status is that of the error */
+    return cli_fail(error);
+}
+
 int cli_print(struct text *text)
 {
     struct error error = {0};

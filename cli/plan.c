@@ -194,7 +194,7 @@ int command_plan(char **argv, char **envp)
         else if (result == 0 && !options.json)
             print_people(&confinement, &options, &text);
     }
-    status = result < 0 ? cli_fail(&error) : cli_print(&text);
+    status = result < 0 ? cli_fail_json(&error, options.json) : cli_print(&text);
     text_free(&text);
     confinement_free(&confinement);
     options_free(&options);

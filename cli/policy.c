@@ -121,7 +121,7 @@ int command_policy(char **argv, char **envp)
         if (result == 0)
             result = explain(&confinement, &options, &text, &error);
     }
-    status = result < 0 ? cli_fail(&error) : cli_print(&text);
+    status = result < 0 ? cli_fail_json(&error, options.json) : cli_print(&text);
     text_free(&text);
     confinement_free(&confinement);
     options_free(&options);

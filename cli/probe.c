@@ -101,7 +101,7 @@ int command_probe(char **argv, char **envp)
         for (size_t i = 0; result == 0 && !options.json && i < count; i++)
             print_people(&rows[i], &text);
     }
-    status = result < 0 ? cli_fail(&error) : cli_print(&text);
+    status = result < 0 ? cli_fail_json(&error, options.json) : cli_print(&text);
     text_free(&text);
     options_free(&options);
     return status;

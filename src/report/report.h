@@ -81,6 +81,9 @@ void report_people(const struct report *report, int verbosity, struct text *text
  * plan. */
 void report_surfaces(const struct report *report, bool each, struct text *text);
 
+/* report_error_write() - an error as one value of a larger text; null where there is none. */
+void report_error_write(const struct error *error, struct writer *writer, const char *key);
+
 /* report_error() - the one line of an error: `confine: WHAT: WHY (HINT)`. */
 void report_error(const struct error *error, struct text *text);
 

@@ -187,13 +187,13 @@ static void write_escalation(struct writer *writer, const struct resolved *resol
     writer_end(writer);
 }
 
-static void write_error(struct writer *writer, const struct error *error)
+void report_error_write(const struct error *error, struct writer *writer, const char *key)
 {
     if (error->code == ERROR_NONE) {
-        writer_null(writer, "error");
+        writer_null(writer, key);
         return;
     }
-    writer_object(writer, "error");
+    writer_object(writer, key);
     writer_text(writer, "code", error_name(error->code));
     writer_text(writer, "reason", error->reason);
     writer_text(writer, "message", error->message);
@@ -218,7 +218,7 @@ static void write_tail(struct writer *writer, const struct report *report)
     writer_end(writer);
     write_escalation(writer, resolved);
     write_lists(writer, "warnings", warnings, ARRAY_SIZE(warnings));
-    write_error(writer, &report->error);
+    report_error_write(&report->error, writer, "error");
 }
 
 void report_write(const struct report *report, struct writer *writer, const char *key)
