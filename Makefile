@@ -27,7 +27,7 @@ fuzz: ; @tools/install-needed check && tools/fuzz 600
 
 bench: build ; @tests/bench/run "$(BUILD)"
 
-install: build ; @tools/install "$(BUILD)/stage" "$(DESTDIR)$(PREFIX)"
+install: build ; @tools/install "$(BUILD)/stage" "$(PREFIX)" "$(DESTDIR)"
 
 clean: ; rm -rf "$(BUILD)"
 

@@ -1,0 +1,162 @@
+/*
+ * confine.h - run commands confined, from a program of one's own. The only public header; confine(3) is its
+ * manual.
+ *
+ * Nothing of a confinement happens in the calling process: each run is a process of the program confine,
+ * which is talked to over one descriptor. No thread, no signal handler and no SIGCHLD comes into the caller,
+ * and a waitpid() for any child does not see ours.
+ *
+ * All functions may be called from any thread at any time. Descriptors that a function makes are closed on
+ * exec. What can grow is JSON, what is a resource is a descriptor or a handle, and all numbers are stable.
+ */
+#ifndef CONFINE_H
+#define CONFINE_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma GCC visibility push(default)
+
+/* The version of this interface; confine_contract() returns that of the library that is there. */
+#define CONFINE_CONTRACT 1
+
+/* What functions return: 0, or one of these. CONFINE_E_SYSTEM and CONFINE_E_PROGRAM leave the reason in
+ * errno. */
+#define CONFINE_OK         0
+#define CONFINE_E_ARGUMENT (-1) /* the call is wrong, whatever the machine; nothing was started */
+#define CONFINE_E_MEMORY   (-2)
+#define CONFINE_E_SYSTEM   (-3) /* the system refused a descriptor, a process or the like */
+#define CONFINE_E_PROGRAM  (-4) /* the program confine cannot be started, or gave no answer */
+#define CONFINE_E_REFUSED  (-5) /* confine said no, and why: the JSON has an `error` */
+#define CONFINE_E_TIMEOUT  (-6) /* not within the time */
+
+/* How a run ended. */
+#define CONFINE_ENDED_UNKNOWN     0 /* confine itself was ended: the command may have run */
+#define CONFINE_ENDED_NOT_STARTED 1 /* the command did not run; `error` says why */
+#define CONFINE_ENDED_EXITED      2 /* with `status` */
+#define CONFINE_ENDED_SIGNALED    3 /* by `signal` */
+#define CONFINE_ENDED_TIMED_OUT   4 /* by the limit of time */
+#define CONFINE_ENDED_LIMIT       5 /* by another limit, or by the channel: `outcome.limit` of the report */
+
+/* What confine's own errors are about, as `error.code` of the report. */
+#define CONFINE_ERROR_NONE                   0
+#define CONFINE_ERROR_SANDBOX_UNAVAILABLE    1 /* asked for and cannot be enforced */
+#define CONFINE_ERROR_ATTESTATION_FAILED     2 /* a boundary that was set up does not hold */
+#define CONFINE_ERROR_POLICY_INVALID         3
+#define CONFINE_ERROR_COMMAND_NOT_FOUND      4
+#define CONFINE_ERROR_COMMAND_NOT_EXECUTABLE 5
+#define CONFINE_ERROR_USAGE                  6
+#define CONFINE_ERROR_INTERNAL               7
+#define CONFINE_ERROR_OTHER                  8 /* one that this library does not know yet */
+
+/*
+ * What is asked for. Zero is the default of every member, so `= {.size = sizeof(...)}` is a read-only
+ * confinement without network. Everything is read during the call and not kept.
+ */
+struct confine_options {
+    size_t size; /* sizeof(struct confine_options) */
+    /* An open descriptor of the program confine; 0: the one that this library was installed with. */
+    int program;
+    /* A descriptor of the directory that relative names start from; 0: the caller's current one. */
+    int directory;
+    /* A policy, as in a file of confine-policy(5); NULL: none. */
+    const char *policy;
+    /* Options of confine-run(1), stronger than the policy, NULL-terminated; NULL: none. `--`, --control and
+     * --report cannot be among them. */
+    const char *const *words;
+    /* The environment, NULL-terminated; NULL: the caller's. */
+    const char *const *environment;
+    /* What the command has as 0, 1, 2 and, passed on purpose, from 3 on; -1: nothing. What is nothing, or
+     * beyond the count, is /dev/null for 0 to 2. */
+    const int *descriptors;
+    size_t descriptor_count;
+};
+
+/* How a run ended. */
+struct confine_end {
+    size_t size; /* sizeof(struct confine_end), set by the caller */
+    int kind;    /* CONFINE_ENDED_... */
+    int status;  /* of the command; -1 unless it exited */
+    int signal;  /* 0 unless it was ended by one */
+    int error;   /* CONFINE_ERROR_... */
+};
+
+/* A run that was started. */
+struct confine_run;
+
+/* confine_contract() - the version of the interface that this library has. */
+int confine_contract(void);
+
+/*
+ * confine_probe() - what this machine can do, found by doing it: `confine probe --json`.
+ * @options: NULL, or only `program`, `directory`, `environment` and the word --backend are used
+ * @ret_json: to be freed by confine_free(); set for CONFINE_OK and CONFINE_E_REFUSED
+ *
+ * The functions that return JSON wait for it, for a minute at most.
+ */
+int confine_probe(const struct confine_options *options, char **ret_json);
+
+/* confine_plan() - what would run: `confine plan --json`. @command: NULL-terminated. Else as confine_probe().
+ */
+int confine_plan(const struct confine_options *options, const char *const *command, char **ret_json);
+
+/*
+ * confine_explain() - what is allowed at each of @paths and which rule says so, or without any the whole
+ * policy in force: `confine policy --json`.
+ * @paths: NULL-terminated; NULL: none
+ */
+int confine_explain(const struct confine_options *options, const char *const *paths, char **ret_json);
+
+/*
+ * confine_spawn() - start a run.
+ * @command: its words, NULL-terminated
+ * @ret_run: the handle, for confine_run_unref()
+ *
+ * Whatever confine refuses is told by the channel and by confine_run_wait(), not here. The end of the caller,
+ * however it comes, ends the run.
+ */
+int confine_spawn(const struct confine_options *options, const char *const *command,
+                  struct confine_run **ret_run);
+
+/*
+ * confine_run_fd() - the control channel, confine-control(5): a stream socket to be polled, read and written.
+ *
+ * The handle owns it. Nobody has to read it: what nobody reads is dropped, but the last line may keep the run
+ * from ending for five seconds once more than a socket holds has come.
+ */
+int confine_run_fd(const struct confine_run *run);
+
+/*
+ * confine_run_wait() - wait until the run has ended and nothing of it is left.
+ * @timeout_ms: 0: only look; -1: without end
+ * @end: NULL: not needed
+ * @ret_report: the report, confine-report(5), to be freed by confine_free(), or NULL where there is none
+ * (then `kind` is CONFINE_ENDED_UNKNOWN); NULL: not needed
+ *
+ * May be called again after the end, with the same answer, and from several threads.
+ * Return: CONFINE_OK, CONFINE_E_TIMEOUT, or another.
+ */
+int confine_run_wait(struct confine_run *run, int timeout_ms, struct confine_end *end, char **ret_report);
+
+/*
+ * confine_run_unref() - give the handle back; NULL does nothing.
+ *
+ * A run that is still there is killed, with everything that it started, and its end is waited for: that takes
+ * milliseconds. Who must not wait says {"type":"kill"} on the channel and gives the handle back after its
+ * end.
+ */
+void confine_run_unref(struct confine_run *run);
+
+/* confine_free() - free a text that a function returned; NULL does nothing. */
+void confine_free(void *text);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
