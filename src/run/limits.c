@@ -152,10 +152,12 @@ int limits_arm(struct limits *limits, pid_t command, struct error *error)
 
 void limits_explain(const struct limits *limits, struct error *error)
 {
-    uint64_t killed;
+    uint64_t killed = 0;
 
-    if (!has_limit(limits, CGROUP_MEMORY) || cgroup_killed(limits->groups.of[CGROUP_MEMORY], &killed) != 0 ||
-        killed == 0)
+    if (!has_limit(limits, CGROUP_MEMORY) || !by_group(limits->plan, SURFACE_LIMIT_MEMORY))
+        return;
+    if (error->errnum != ENOMEM &&
+        (cgroup_killed(limits->groups.of[CGROUP_MEMORY], &killed) != 0 || killed == 0))
         return;
     error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOMEM, "limit-too-small",
               "the limit memory is less than the links need before the command starts");
