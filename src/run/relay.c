@@ -268,6 +268,10 @@ static void copy_once(struct relay *relay)
     ssize_t got;
 
     if (relay->held == 0) {
+        if (relay->ending) {
+            finish(relay);
+            return;
+        }
         if (in_background(relay)) {
             uv_poll_stop(&relay->source); /* until wake_input() */
             return;
@@ -420,14 +424,15 @@ static void drain_relays(void *self)
             finish(&relays->relay[fd]);
 }
 
-/* What was read ahead reaches the command first, as far as its pipe takes it now. */
+/* What was read ahead reaches the command first, as soon as its pipe takes it. */
 static int close_input(void *self)
 {
     struct relay *input = &((struct relays *)self)->relay[0];
 
     if (!input->buffer)
         return -ENOTTY;
-    if (!input->done && flush_held(input, false))
+    input->ending = true;
+    if (!input->done && input->held == 0)
         finish(input);
     return 0;
 }

@@ -27,6 +27,7 @@ struct relay {
     bool socket;      /* the outer side: sent to without waiting, which leaves the caller's flags alone */
     bool pipe_out;    /* the outer side is the caller's own pipe: a page at a time, once there is room */
     bool terminal_in; /* reading it from the background would stop us */
+    bool ending;      /* nothing more is read: the end comes when what is held has gone */
     bool done;
     int failed; /* errno of a write that lost output */
     char *buffer;

@@ -295,11 +295,15 @@ def the_end_of_a_file(backend):
     """stdin-close, where confine stands between: a regular file that could be read for ever."""
     with tempfile.TemporaryFile() as file:
         file.truncate(1 << 40)
-        run = Run([backend], ['sh', '-c', 'head -c 1000 | wc -c; echo ready; exec cat >/dev/null'], stdin=file)
+        run = Run([backend], ['sh', '-c', 'trap "exec wc -c" USR1; head -c 4096 >/dev/null; echo ready; '
+                              'while :; do sleep 0.01; done'], stdin=file)
         run.hear('started')
-        same(run.process.stdout.readline().strip(), b'1000')
         same(run.process.stdout.readline(), b'ready\n')
-        run.say(type='stdin-close')
+        run.say(type='stdin-close')  # the pipe to the command is full, and more than it takes was read
+        run.say(type='nothing')
+        run.hear('error')
+        run.say(type='signal', signal='USR1')
+        same(int(run.process.stdout.readline()) >= 65536 - 4096, True)
         same(run.end()[1], 0)
 
 
