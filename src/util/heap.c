@@ -202,7 +202,8 @@ void free(void *ptr)
     leave_lock();
 }
 
-/* What was taken last grows where it is, as far as the region goes. Return: whether it did. */
+/* What was taken last grows where it is, as far as the region goes, unless a block of that size is there: of
+ * blocks that grow again and again, each would be a fresh one. Return: whether it did. */
 static bool grow_last(struct head *head, size_t wanted)
 {
     size_t size, class;
@@ -212,8 +213,8 @@ static bool grow_last(struct head *head, size_t wanted)
         return false;
     class = find_class(wanted + sizeof(*head), &size);
     take_lock();
-    last =
-        (unsigned char *)head + head->size == region && size <= (size_t)(region_end - (unsigned char *)head);
+    last = !spares[class] && (unsigned char *)head + head->size == region &&
+           size <= (size_t)(region_end - (unsigned char *)head);
     if (last) {
         region = (unsigned char *)head + size;
         head->mark = MARK_LIVE << MARK_SHIFT | class;

@@ -101,3 +101,24 @@ TEST(a_block_freed_twice_or_overwritten_traps)
     check(misuse(true) != 0);
     check(misuse(false) != 0);
 }
+
+TEST(what_grows_again_and_again_is_not_a_fresh_block_each_time)
+{
+    enum { MOST = 16 };
+    const void *seen[MOST] = {NULL};
+    size_t count = 0;
+
+    for (int round = 0; round < 1000 && count < MOST; round++) {
+        char *block = malloc(1000);
+        size_t i = 0;
+
+        block = realloc(block, 3000);
+        need(block);
+        while (i < count && seen[i] != block)
+            i++;
+        if (i == count)
+            seen[count++] = block;
+        free(block);
+    }
+    check(count < MOST);
+}
