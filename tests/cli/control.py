@@ -318,7 +318,7 @@ def a_slow_reader(backend):
         run.socket.sendall(b'[]\n' * 100)
         said += 100
     before = resident(run.process.pid)
-    for _ in range(300):
+    for _ in range(1000):
         run.socket.sendall(b'[]\n' * 100)
         said += 100
     after = resident(run.process.pid)
@@ -332,7 +332,8 @@ def a_slow_reader(backend):
     told = [line for line in run.lines if line['type'] == 'error']
     lost = sum(line.get('lost', 0) for line in run.lines)
     assert lost > 0, 'nothing was lost'
-    assert after - before < 512 << 10, f'{after - before} bytes more for lines that nobody reads'
+    # The answers would have been some 10 MiB.
+    assert after - before < 2 << 20, f'{after - before} bytes more for lines that nobody reads'
     assert len(told) + lost <= said, 'more answers than lines'
     validate('control.schema.json', run.lines[-3:])
 
