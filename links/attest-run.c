@@ -166,8 +166,12 @@ static void prepare_command(const struct attest *attest)
 {
     const struct chain *chain = attest->chain;
     const char *value;
-    int control = fcntl(STDIN_FILENO, F_DUPFD, STDERR_FILENO + 1);
-    long answer = kernel_call(SYS_close_range, 3, INT_MAX, CLOSE_RANGE_CLOEXEC, 0, 0, 0);
+    int control;
+    long answer;
+
+    chain_reap(chain);
+    control = fcntl(STDIN_FILENO, F_DUPFD, STDERR_FILENO + 1);
+    answer = kernel_call(SYS_close_range, 3, INT_MAX, CLOSE_RANGE_CLOEXEC, 0, 0, 0);
 
     if (answer < 0)
         chain_fatal_errno(chain, "close_range", (int)-answer);

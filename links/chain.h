@@ -28,7 +28,12 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#ifndef __WALL
+#define __WALL 0x40000000
+#endif
 
 #define LINK_FAILED 125 /* the link failed or refused; the command has not run */
 
@@ -46,11 +51,21 @@ struct chain {
     char **envp;              /* passed through, never read but for PATH */
     char **words;             /* the whole argv of the process, for whoever must not leave it readable */
     const struct link *fused; /* ends with a NULL name; NULL in a link that stands alone */
-    char *stack;              /* CHAIN_STACK bytes, 16-aligned, for a child of control.h */
+    struct chain_children *children; /* of control.h; NULL where there are none */
 };
 
-/* Of the first process's own stack: a page of its own would take longer to get than such a child lives. */
-#define CHAIN_STACK 512
+/*
+ * Control children that have not been reaped. They end at once, but who waits for that sleeps until they had
+ * their turn: so they are reaped together, when the chain ends. On the first process's own stack: pages for
+ * theirs would take longer to get than they live.
+ */
+#define CHAIN_CHILDREN 4
+#define CHAIN_STACK    512
+struct chain_children {
+    char stack[CHAIN_CHILDREN][CHAIN_STACK] __attribute__((aligned(16)));
+    pid_t pid[CHAIN_CHILDREN];
+    size_t count;
+};
 
 /* Appends TEXT to LINE at AT, with everything that is not printable ASCII escaped as \xNN: names come from
  * outside, and a terminal obeys what it is sent. Returns the new end; cuts at SIZE - 1. */
@@ -209,6 +224,23 @@ static inline int chain_exec(char **argv, char **envp)
     return errno;
 }
 
+/* chain_reap() - see all control children ended, before anything else runs in this process. */
+static inline void chain_reap(const struct chain *chain)
+{
+    struct chain_children *children = chain->children;
+    pid_t gone;
+
+    for (; children && children->count > 0; children->count--) {
+        pid_t child = children->pid[children->count - 1];
+
+        do
+            gone = waitpid(child, NULL, __WALL);
+        while (gone < 0 && errno == EINTR);
+        if (gone != child)
+            chain_fatal_errno(chain, "control child", gone < 0 ? errno : ECHILD);
+    }
+}
+
 /*
  * chain_hand_over() - the end of every link: run the next word.
  *
@@ -225,6 +257,7 @@ static inline int chain_hand_over(struct chain *chain, char **next)
             chain->argv = next;
             return link->run(chain);
         }
+    chain_reap(chain);
     errnum = chain_exec(next, chain->envp);
     chain_fatal_errno(chain, next[0], errnum);
 }
@@ -255,9 +288,11 @@ static inline void chain_start(const struct chain *chain)
 #define LINK_MAIN(NAME, FUNCTION)                                                                            \
     int main(int argc, char **argv, char **envp)                                                             \
     {                                                                                                        \
-        char stack[CHAIN_STACK] __attribute__((aligned(16)));                                                \
-        struct chain chain = {.name = NAME, .argv = argv, .envp = envp, .words = argv, .stack = stack};      \
+        struct chain_children children;                                                                      \
+        struct chain chain = {                                                                               \
+            .name = NAME, .argv = argv, .envp = envp, .words = argv, .children = &children};                 \
                                                                                                              \
+        children.count = 0; /* the rest is written before it is read */                                      \
         (void)argc;                                                                                          \
         chain_start(&chain);                                                                                 \
         return FUNCTION(&chain);                                                                             \

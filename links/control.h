@@ -14,10 +14,11 @@
  * third of a fork's price) and the kernel asks nobody about one's own memory:
  * it was seen to succeed from inside the domain.
  *
- * The child ends at once and is reaped last: a process that has ended keeps
- * its credentials, and with them its place outside the domain, until then. So
- * nothing has to keep it alive, and nothing can outlive us. Nor does anything
- * wait for its end before: running or ended, the kernel answers the same.
+ * The child ends at once and is reaped last, by chain_reap(): a process that
+ * has ended keeps its credentials, and with them its place outside the domain,
+ * until then. So nothing has to keep it alive, and nothing can outlive us. Nor
+ * does anything wait for its end before: running or ended, the kernel answers
+ * the same.
  *
  * Should:  be gone before the command starts; leave no SIGCHLD pending (its
  *          exit signal is 0).
@@ -33,11 +34,6 @@
 
 #include <sched.h>
 #include <signal.h>
-#include <sys/wait.h>
-
-#ifndef __WALL
-#define __WALL 0x40000000
-#endif
 
 /* What is shared need not be copied; credentials cannot be shared by two processes, and they are all that the
  * pair is about. Mustn't: share the descriptors. A table that two processes have grows only after every other
@@ -80,10 +76,15 @@ static inline int inspect_control(const struct control *control)
  */
 static inline void control_start(const struct chain *chain, struct control *control)
 {
+    struct chain_children *children = chain->children;
+
+    if (children->count == CHAIN_CHILDREN)
+        chain_reap(chain);
     chain_set_dumpable(chain, true);
-    control->pid = clone(control_child, chain->stack + CHAIN_STACK, CONTROL_SHARED, NULL);
+    control->pid = clone(control_child, children->stack[children->count] + CHAIN_STACK, CONTROL_SHARED, NULL);
     if (control->pid < 0)
         chain_fatal_errno(chain, "control child", errno);
+    children->pid[children->count++] = control->pid;
 }
 
 /* control_show() - see that the child can be inspected. Ends the link otherwise. */
@@ -119,16 +120,9 @@ static inline int control_signal(const struct control *control)
     return (int)kernel_call(SYS_kill, control->pid, 0, 0, 0, 0, 0);
 }
 
-/* control_end() - reap the child, and become undumpable again. */
+/* control_end() - the pair is complete: become undumpable again. */
 static inline void control_end(const struct chain *chain, struct control *control)
 {
-    pid_t gone;
-
-    do
-        gone = waitpid(control->pid, NULL, __WALL);
-    while (gone < 0 && errno == EINTR);
-    if (gone != control->pid)
-        chain_fatal_errno(chain, "control child", gone < 0 ? errno : ECHILD);
     control->pid = 0;
     chain_set_dumpable(chain, false);
 }

@@ -194,7 +194,7 @@ static void grant_entry(const struct chain *chain, struct hide *hide, struct lev
 
 static void grant_level(const struct chain *chain, struct hide *hide, struct level *level, int ruleset)
 {
-    static char records[16384] __attribute__((aligned(8)));
+    char records[4096] __attribute__((aligned(8))); /* of a stack that was used before: no page of its own */
     long size;
 
     while ((size = kernel_call(SYS_getdents64, level->fd, KERNEL_PTR(records), sizeof(records), 0, 0, 0)) >

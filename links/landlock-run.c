@@ -107,6 +107,7 @@ static int probe_kernel(struct chain *chain, int abi)
             chain_fatal(chain, "--probe", "the kernel reported success but made no child");
         chain->argv = nothing;
         enter_domain(chain, abi);
+        chain_reap(chain);
         _exit(PROBE_HELD);
     }
     while (waitpid(child, &status, 0) < 0)

@@ -23,10 +23,15 @@ static const struct link links[] = {
 
 int chain_launch(char **argv, char **envp)
 {
-    char stack[CHAIN_STACK] __attribute__((aligned(16)));
-    struct chain chain = {
-        .name = "confine-launch", .argv = argv, .envp = envp, .words = argv, .fused = links, .stack = stack};
+    struct chain_children children;
+    struct chain chain = {.name = "confine-launch",
+                          .argv = argv,
+                          .envp = envp,
+                          .words = argv,
+                          .fused = links,
+                          .children = &children};
 
+    children.count = 0; /* the rest is written before it is read */
     chain_start(&chain);
     if (!argv[1])
         chain_fatal(&chain, "usage", "no link named");

@@ -447,9 +447,22 @@ static uint32_t letters_of(const char *text, size_t length)
     return letters;
 }
 
-bool secret_name(const char *variable, size_t length)
+/* The letters of each pattern. Nothing of them is read before it is written: such a page would be given
+ * twice. */
+static const uint32_t *letters_needed(void)
 {
     static uint32_t needed[ARRAY_SIZE(secrets)];
+    static bool unknown = true; /* not zero: then it stands where something is written in any case */
+
+    for (size_t i = 0; unknown && secrets[i].value; i++)
+        needed[i] = letters_of(secrets[i].value, strlen(secrets[i].value));
+    unknown = false;
+    return needed;
+}
+
+bool secret_name(const char *variable, size_t length)
+{
+    const uint32_t *needed = letters_needed();
     const char *end = variable + length;
     uint32_t letters = letters_of(variable, length);
     bool secret = false;
@@ -457,8 +470,6 @@ bool secret_name(const char *variable, size_t length)
     for (size_t i = 0; secrets[i].value; i++) {
         const char *pattern = secrets[i].value;
 
-        if (!needed[i])
-            needed[i] = letters_of(pattern, strlen(pattern));
         if (needed[i] & ~letters)
             continue;
         if (pattern[0] == '!' && matches(pattern + 1, variable, end))

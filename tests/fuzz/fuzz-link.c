@@ -82,8 +82,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static char name[] = LINK_NAME, *environment[] = {NULL};
     char *words[WORDS_MAX + 2] = {name}, *text = malloc(size + 1), *rest = text;
-    static char stack[CHAIN_STACK] __attribute__((aligned(16)));
-    struct chain chain = {.name = LINK_NAME, .argv = words, .envp = environment, .stack = stack};
+    static struct chain_children children;
+    struct chain chain = {.name = LINK_NAME, .argv = words, .envp = environment, .children = &children};
 
     must(text != NULL, "no memory");
     memcpy(text, data, size);
