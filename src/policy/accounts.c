@@ -45,6 +45,22 @@ static bool parse_id(const char *text, const char *end, unsigned *ret)
     return true;
 }
 
+/* Is the line's third field a number of other digits than UID's? Most lines are passed over by this. */
+static bool is_other(const char *line, const char *digits)
+{
+    size_t length = strlen(digits);
+
+    for (int colons = 0; colons < 2; line++) {
+        if (!*line || *line == '\n')
+            return true; /* no account */
+        colons += *line == ':';
+    }
+    line += strspn(line, "0"); /* in front of others they say nothing */
+    if (digits[0] == '0')
+        return false;
+    return strncmp(line, digits, length) != 0 || line[length] != ':';
+}
+
 /* name:password:uid:gid:comment:home:shell */
 static bool parse_account(const char *line, size_t length, struct account *account)
 {
@@ -68,10 +84,13 @@ static bool parse_account(const char *line, size_t length, struct account *accou
 
 bool account_find(const char *passwd, uid_t uid, struct account *account)
 {
+    char digits[16];
+
+    snprintf(digits, sizeof(digits), "%u", (unsigned)uid);
     for (const char *line = passwd; *line;) {
         size_t length = strcspn(line, "\n");
 
-        if (parse_account(line, length, account) && account->uid == uid)
+        if (!is_other(line, digits) && parse_account(line, length, account) && account->uid == uid)
             return true;
         line += length + (line[length] == '\n');
     }

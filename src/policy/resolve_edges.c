@@ -118,10 +118,13 @@ static int add_home_edges(struct resolving *resolving)
 
     if (!home)
         home = resolving->resolved->home;
-    if (!home || path_open(home, &opened) < 0)
-        return 0;
-    r = add_edge(resolving, opened.path, NULL, false);
-    return r < 0 ? r : add_edge_above(resolving, opened.path, false);
+    if (home && home != resolving->env_home) { /* which is canonical; add_edge() sees whether it still is */
+        if (path_open(home, &opened) < 0)
+            return 0;
+        home = opened.path;
+    }
+    r = home ? add_edge(resolving, home, NULL, false) : 0;
+    return r < 0 || !home ? r : add_edge_above(resolving, home, false);
 }
 
 int resolve_edges(struct resolving *resolving)

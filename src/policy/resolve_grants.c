@@ -472,7 +472,17 @@ int resolve_cwd(struct resolving *resolving)
         asked.value = here ? resolving->cwd : resolved->workspace ? resolved->workspace : ".";
         snprintf(asked.by, sizeof(asked.by), "%s", here ? "the current directory" : "the workspace");
     }
-    r = open_directory(resolving, &asked, NULL, &opened);
+    if (resolved->workspace &&
+        strcmp(asked.value, resolved->workspace) == 0) { /* mostly: it is open already */
+        opened.fd = fcntl(resolved->workspace_fd, F_DUPFD_CLOEXEC, 3);
+        opened.path = strdup(resolved->workspace);
+        r = opened.path ? 0 : error_no_memory(resolving->error);
+        if (r == 0 && opened.fd < 0)
+            r = error_set(resolving->error, ERROR_SANDBOX_UNAVAILABLE, errno, "too-many-files", "%s: %s",
+                          asked.by, strerror(errno));
+    } else {
+        r = open_directory(resolving, &asked, NULL, &opened);
+    }
     if (r < 0)
         return r;
     if (resolved->mode != MODE_DANGER_FULL_ACCESS && !is_readable_inside(resolved, opened.path)) {
