@@ -256,24 +256,24 @@ static bool is_on(int place, enum cgroup_use use)
     return false;
 }
 
-/* In our own group: away from where no process may be, then on with the controllers. */
+/* In our own group: away from where no process may be, then on with the controllers. The root may have
+ * processes; elsewhere some controllers can be turned on all the same, and make threads of the groups below.
+ */
 static int turn_on(struct cgroup *group)
 {
+    bool root = faccessat(group->place, "cgroup.type", F_OK, 0) != 0 && errno == ENOENT;
     unsigned missing = 0;
-    int r;
+    int r = 0;
 
     for (int use = 0; use < CGROUP_USES; use++)
         if ((group->uses & CGROUP_BIT(use)) && cgroup_controller((enum cgroup_use)use) &&
             !is_on(group->place, (enum cgroup_use)use))
             missing |= CGROUP_BIT(use);
-    r = turn(group->place, missing, '+', &group->turned);
-    if (r != -EBUSY)
-        return r;
-    group->leaf = make_directory(group->place, group->leaf_name);
-    if (group->leaf < 0)
-        return group->leaf;
-    r = move_here(group->leaf);
-    return r == 0 ? turn(group->place, missing & ~group->turned, '+', &group->turned) : r;
+    if (!root) {
+        group->leaf = make_directory(group->place, group->leaf_name);
+        r = group->leaf < 0 ? group->leaf : move_here(group->leaf);
+    }
+    return r == 0 ? turn(group->place, missing, '+', &group->turned) : r;
 }
 
 static int make_group(struct cgroups *cgroups, const struct cgroup_place *place)
