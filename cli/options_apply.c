@@ -12,7 +12,7 @@ static int make_origin(struct policy *policy, const char *name, struct origin *r
                        struct error *error)
 {
     *ret_origin = (struct origin){0};
-    if (strings_addf(&policy->store, "--%s", name) < 0)
+    if (strings_join(&policy->store, "--", name, NULL) < 0)
         return error_no_memory(error);
     *ret_origin =
         (struct origin){.layer = LAYER_OPTION, .option = policy->store.items[policy->store.count - 1]};

@@ -234,14 +234,12 @@ static int load_layer(struct policy *policy, const struct policy_places *places,
                       enum layer layer, struct error *error)
 {
     struct reading_file file = {.places = places, .layer = layer};
-    _cleanup_free_ char *path = NULL;
+    _cleanup_free_ char *path = directory ? text_join(directory, "/policy.json", NULL) : NULL;
 
     if (!directory)
         return 0;
-    if (asprintf(&path, "%s/policy.json", directory) < 0) {
-        path = NULL;
+    if (!path)
         return error_no_memory(error);
-    }
     return load_file(policy, AT_FDCWD, path, true, &file, (uid_t)-1, error);
 }
 
@@ -480,10 +478,9 @@ int policy_narrow(struct policy *policy, int workspace_fd, const char *workspace
 
     if (fstat(workspace_fd, &status) < 0)
         return refuse_open(workspace, errno, error);
-    if (asprintf(&name, "%s/.confine.json", workspace) < 0) {
-        name = NULL;
+    name = text_join(workspace, "/.confine.json", NULL);
+    if (!name)
         return error_no_memory(error);
-    }
     reading.name = name;
     result = load_file(&file, workspace_fd, ".confine.json", true, &reading, status.st_uid, error);
     if (result == 0)

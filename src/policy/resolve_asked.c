@@ -3,20 +3,30 @@
  */
 #include "policy/resolve_internal.h"
 
+/* Who asks: FRONT and NAME, without a printf. */
+static void say_who(struct asked *asked, const char *front, const char *name)
+{
+    size_t length = strnlen(front, sizeof(asked->by) - 1),
+           rest = strnlen(name, sizeof(asked->by) - 1 - length);
+
+    memcpy(asked->by, front, length);
+    memcpy(asked->by + length, name, rest); /* behind it are zeros */
+}
+
 struct asked asked_entry(const struct entry *entry, enum list list)
 {
     struct asked asked = {
         .value = entry->value, .optional = entry->optional, .named = origin_named(entry->origin)};
     const struct origin *origin = &entry->origin;
 
-    if (origin->option) /* options may be a thousand: no printf */
-        memcpy(asked.by, origin->option, strnlen(origin->option, sizeof(asked.by) - 1));
+    if (origin->option)
+        say_who(&asked, origin->option, "");
     else if (origin->file && origin->line > 0)
         snprintf(asked.by, sizeof(asked.by), "%s:%d: %s", QUOTE(origin->file), origin->line, list_name(list));
     else if (origin->file)
         snprintf(asked.by, sizeof(asked.by), "%s: %s", QUOTE(origin->file), list_name(list));
     else
-        snprintf(asked.by, sizeof(asked.by), "built-in %s", list_name(list));
+        say_who(&asked, "built-in ", list_name(list));
     return asked;
 }
 
@@ -26,11 +36,11 @@ struct asked asked_key(const struct policy *policy, enum key key, const char *va
     const struct origin *origin = &policy->origin[key];
 
     if (origin->option)
-        snprintf(asked.by, sizeof(asked.by), "%s", origin->option);
+        say_who(&asked, origin->option, "");
     else if (origin->file)
         snprintf(asked.by, sizeof(asked.by), "%s:%d: %s", QUOTE(origin->file), origin->line, key_name(key));
     else
-        snprintf(asked.by, sizeof(asked.by), "%s", key_name(key));
+        say_who(&asked, key_name(key), "");
     return asked;
 }
 

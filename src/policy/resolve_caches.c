@@ -152,7 +152,8 @@ static int open_private(struct resolving *resolving, const struct opened *home, 
     if (directory->fd < 0 || fstat(directory->fd, &st) != 0)
         return -ENOENT;
     directory->fd = fd_close(directory->fd);
-    if (asprintf(&path, "%s/.cache/confine/caches/%s", home->path, name) < 0)
+    path = text_join(home->path, "/.cache/confine/caches/", name, NULL);
+    if (!path)
         return -ENOMEM;
     r = path_open(path, directory); /* for its canonical name; it must be the directory just made */
     if (r == -ENOMEM)
@@ -196,8 +197,10 @@ static bool has_own(const struct resolving *resolving, const char *home, const c
     const struct resolved *resolved = resolving->resolved;
     _cleanup_free_ char *path = NULL;
 
-    if (!home || !resolving_home_may_have(resolving, home, place) ||
-        asprintf(&path, "%s/%s", home, place) < 0 || access(path, X_OK) != 0)
+    if (!home || !resolving_home_may_have(resolving, home, place))
+        return false;
+    path = text_join(home, "/", place, NULL);
+    if (!path || access(path, X_OK) != 0)
         return false;
     for (size_t i = 0; i < resolved->path_count; i++)
         if ((resolved->paths[i].grant == GRANT_READ || resolved->paths[i].grant == GRANT_WRITE) &&
@@ -228,15 +231,15 @@ static int add_maven(struct resolving *resolving, const struct target *target)
 
     if (strpbrk(target->base, " \t\n") || (own && strpbrk(target->home, " \t\n,")))
         return 0; /* both variables are taken apart at blanks */
-    if (own && asprintf(&value, "-Dmaven.repo.local=%s/maven -Dmaven.repo.local.tail=%s/.m2/repository",
-                        target->base, target->home) < 0)
-        return -ENOMEM;
-    if (!own && asprintf(&value, "-Dmaven.repo.local=%s/maven", target->base) < 0)
+    value = own ? text_join("-Dmaven.repo.local=", target->base,
+                            "/maven -Dmaven.repo.local.tail=", target->home, "/.m2/repository", NULL)
+                : text_join("-Dmaven.repo.local=", target->base, "/maven", NULL);
+    if (!value)
         return -ENOMEM;
     if (!cache_is_set(resolving, NULL, "MAVEN_ARGS", NULL))
-        r = strings_addf(&target->choice->env, "MAVEN_ARGS=%s", value);
+        r = strings_join(&target->choice->env, "MAVEN_ARGS=", value, NULL);
     if (r == 0 && (!own || has_network(resolving)) && !cache_is_set(resolving, NULL, "MAVEN_OPTS", NULL))
-        r = strings_addf(&target->choice->env, "MAVEN_OPTS=%s", value);
+        r = strings_join(&target->choice->env, "MAVEN_OPTS=", value, NULL);
     return r;
 }
 
@@ -271,9 +274,9 @@ static int add_lower(struct resolving *resolving, const struct cache *cache, con
 /* Did an earlier run, with a network, bring something in? It would be missed. */
 static bool was_filled(const struct cache *cache, const struct target *target)
 {
-    _cleanup_free_ char *path = NULL;
+    _cleanup_free_ char *path = text_join(target->base, "/", cache->directory, NULL);
 
-    return asprintf(&path, "%s/%s", target->base, cache->directory) >= 0 && access(path, X_OK) == 0;
+    return path && access(path, X_OK) == 0;
 }
 
 static int add_variables(struct resolving *resolving, const struct cache *cache, const struct target *target)
@@ -288,7 +291,7 @@ static int add_variables(struct resolving *resolving, const struct cache *cache,
         (cache_is_set(resolving, target->home, cache->moved, cache->moved_usual) ||
          has_own(resolving, target->home, cache->places[0])))
         return 0;
-    r = strings_addf(&target->choice->env, "%s=%s/%s", cache->variable, target->base, cache->directory);
+    r = strings_join(&target->choice->env, cache->variable, "=", target->base, "/", cache->directory, NULL);
     return r == 0 ? add_lower(resolving, cache, target) : r;
 }
 

@@ -28,13 +28,9 @@ struct search {
 static int try_name(const char *name, void *data)
 {
     struct search *search = data;
-    _cleanup_free_ char *path = NULL;
+    _cleanup_free_ char *path = text_join(search->directory[1] ? search->directory : "", "/", name, NULL);
 
-    if (asprintf(&path, "%s/%s", search->directory[1] ? search->directory : "", name) < 0) {
-        path = NULL;
-        return 0;
-    }
-    if (resolved_under_writable(search->resolved, path))
+    if (!path || resolved_under_writable(search->resolved, path))
         return 0;
     for (size_t i = 0; i < search->resolved->hidden_count; i++)
         if (strcmp(search->resolved->hidden[i].path, path) == 0)

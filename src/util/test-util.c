@@ -243,3 +243,19 @@ TEST(quote_stays_in_its_buffer)
     }
     check_str(text_quote(buffer, sizeof(buffer), NULL, 10), "\"\"");
 }
+
+TEST(text_join_takes_all_pieces)
+{
+    struct strings strings = {0};
+    char *text = text_join("a", "", "/", "bc", NULL);
+
+    check_str(text, "a/bc");
+    free(text);
+    text = text_join("", NULL);
+    check_str(text, "");
+    free(text);
+    check_int(strings_join(&strings, "NAME", "=", "value", NULL), 0);
+    check_int((int)strings.count, 1);
+    check_str(strings.items[0], "NAME=value");
+    strings_free(&strings);
+}

@@ -133,6 +133,49 @@ int strings_add(struct strings *strings, const char *text)
     return take_string(strings, strdup(text));
 }
 
+static char *join(const char *first, va_list list)
+{
+    size_t length = 0;
+    va_list again;
+    char *text, *to;
+
+    va_copy(again, list);
+    for (const char *piece = first; piece; piece = va_arg(again, const char *))
+        length += strlen(piece);
+    va_end(again);
+    text = to = malloc(length + 1);
+    for (const char *piece = text ? first : NULL; piece; piece = va_arg(list, const char *)) {
+        length = strlen(piece);
+        memcpy(to, piece, length);
+        to += length;
+    }
+    if (text)
+        *to = '\0';
+    return text;
+}
+
+char *text_join(const char *first, ...)
+{
+    va_list list;
+    char *text;
+
+    va_start(list, first);
+    text = join(first, list);
+    va_end(list);
+    return text;
+}
+
+int strings_join(struct strings *strings, const char *first, ...)
+{
+    va_list list;
+    char *text;
+
+    va_start(list, first);
+    text = join(first, list);
+    va_end(list);
+    return take_string(strings, text);
+}
+
 int strings_addf(struct strings *strings, const char *format, ...)
 {
     char shown[256], *text = NULL;
@@ -187,11 +230,13 @@ void text_add_bytes(struct text *text, const char *bytes, size_t length)
 {
     size_t size = text->size ? text->size : 64;
 
-    while (size < text->length + length + 1)
-        size *= 2;
-    text_reserve(text, size);
-    if (text->failed)
-        return;
+    if (text->size <= text->length + length || text->failed) {
+        while (size < text->length + length + 1)
+            size *= 2;
+        text_reserve(text, size);
+        if (text->failed)
+            return;
+    }
     memcpy(text->data + text->length, bytes, length);
     text->length += length;
     text->data[text->length] = '\0';

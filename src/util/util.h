@@ -47,6 +47,12 @@ struct strings {
     size_t count;
 };
 int strings_add(struct strings *strings, const char *text); /* copies; 0 or -ENOMEM */
+
+/* text_join() - the pieces behind one another, up to a NULL: where every start does it, a printf takes too
+ * long. Return: a string of the caller's, NULL without memory. strings_join() - adds it. Return: 0 or
+ * -ENOMEM. */
+char *text_join(const char *first, ...) __attribute__((sentinel));
+int strings_join(struct strings *strings, const char *first, ...) __attribute__((sentinel));
 __attribute__((format(printf, 2, 3))) int strings_addf(struct strings *strings, const char *format, ...);
 bool strings_have(const struct strings *strings, const char *text);
 void strings_free(struct strings *strings);
