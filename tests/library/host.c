@@ -563,16 +563,16 @@ static void work_once(struct worker *worker, int kind)
     struct confine_end end = {.size = sizeof(end)};
     struct confine_options with = options;
     struct confine_run *run = NULL;
-    static const char *const refuse[] = {"--backend=refuse", NULL}, *const sleeper[] = {"sleep", "1000",
-                                                                                        NULL};
+    static const char *const refuse[] = {"--backend=refuse", NULL},
+                             *const other[] = {"--backend=landlock", NULL},
+                             *const sleeper[] = {"sleep", "1000", NULL};
     static const char term[] = "{\"type\":\"signal\",\"signal\":\"TERM\"}\n",
                       kill_it[] = "{\"type\":\"kill\"}\n";
     char script[32];
     const char *const exits[] = {"sh", "-c", script, NULL};
 
     snprintf(script, sizeof(script), "exit %d", worker->number);
-    if (kind == 4)
-        with.words = refuse;
+    with.words = kind == 4 ? refuse : worker->number % 2 ? other : NULL;
     EXPECT(worker, confine_spawn(&with, kind == 0 || kind == 4 ? exits : sleeper, &run) == CONFINE_OK);
     if (!run)
         return;
