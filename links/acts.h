@@ -55,9 +55,21 @@ static inline int act_descriptor(const struct act_world *world, int64_t operand)
     return operand >= 0 && (size_t)operand < world->count ? world->descriptors[operand] : -1;
 }
 
-static inline const char *act_proc_path(char *path, size_t size, int fd)
+#define ACT_PROC_PATH 40 /* bytes that hold the name of a descriptor */
+
+/* A printf takes as long as the act. */
+static inline const char *act_proc_path(char path[static ACT_PROC_PATH], int fd)
 {
-    snprintf(path, size, "/proc/self/fd/%d", fd);
+    static const char front[] = "/proc/self/fd/";
+    char digits[12], *at = digits + sizeof(digits) - 1;
+    unsigned rest = fd < 0 ? UINT_MAX : (unsigned)fd; /* -1 is none: no such name */
+
+    *at = '\0';
+    do
+        *--at = (char)('0' + rest % 10);
+    while ((rest /= 10) > 0);
+    memcpy(path, front, sizeof(front) - 1);
+    memcpy(path + sizeof(front) - 1, at, (size_t)(digits + sizeof(digits) - at));
     return path;
 }
 
@@ -74,12 +86,12 @@ static inline int act_opened(int fd)
 
 static inline int act_open(const struct act_world *world, const struct channel_check *check)
 {
-    char path[40];
+    char path[ACT_PROC_PATH];
     int flags = (int)check->a | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 
     if (check->fd < 0)
         return act_opened(open(check->name, flags));
-    return act_opened(open(act_proc_path(path, sizeof(path), act_descriptor(world, check->fd)), flags));
+    return act_opened(open(act_proc_path(path, act_descriptor(world, check->fd)), flags));
 }
 
 static inline int act_open_at(const struct act_world *world, const struct channel_check *check)
@@ -121,11 +133,9 @@ static inline int act_tmpfile(const struct act_world *world, const struct channe
 
 static inline int act_truncate(const struct act_world *world, const struct channel_check *check)
 {
-    char path[40];
+    char path[ACT_PROC_PATH];
 
-    return truncate(act_proc_path(path, sizeof(path), act_descriptor(world, check->fd)), check->a) == 0
-               ? 0
-               : errno;
+    return truncate(act_proc_path(path, act_descriptor(world, check->fd)), check->a) == 0 ? 0 : errno;
 }
 
 static inline int act_socket(const struct act_world *world, const struct channel_check *check)
@@ -186,7 +196,7 @@ static inline int act_connect_path(const struct act_world *world, const struct c
 {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
 
-    act_proc_path(name.sun_path, sizeof(name.sun_path), act_descriptor(world, check->b));
+    act_proc_path(name.sun_path, act_descriptor(world, check->b));
     return connect(act_descriptor(world, check->fd), (struct sockaddr *)&name, sizeof(name)) == 0 ? 0 : errno;
 }
 
@@ -321,7 +331,7 @@ static inline int act_remove_attribute(const struct act_world *world, const stru
 
 static inline int act_namespace(const struct act_world *world, const struct channel_check *check)
 {
-    char path[40];
+    char path[ACT_PROC_PATH];
     struct stat object;
 
     (void)world;

@@ -44,15 +44,36 @@ static void write_lists(struct writer *writer, const char *key, const struct str
     strings_free(&all);
 }
 
+/* A number at the digits of a stamp that @to ends at. */
+static void put_number(char *to, size_t digits, unsigned number)
+{
+    for (; digits > 0; digits--, number /= 10)
+        *--to = (char)('0' + number % 10);
+}
+
+/* The time in UTC. strftime() is a printf for each of its numbers, behind the command's end. */
+static void put_stamp(char stamp[static 25], const struct timespec *when)
+{
+    struct tm tm = {0};
+
+    memcpy(stamp, "0000-00-00T00:00:00.000Z", 25);
+    if (!gmtime_r(&when->tv_sec, &tm))
+        return;
+    put_number(stamp + 4, 4, (unsigned)tm.tm_year + 1900U);
+    put_number(stamp + 7, 2, (unsigned)tm.tm_mon + 1U);
+    put_number(stamp + 10, 2, (unsigned)tm.tm_mday);
+    put_number(stamp + 13, 2, (unsigned)tm.tm_hour);
+    put_number(stamp + 16, 2, (unsigned)tm.tm_min);
+    put_number(stamp + 19, 2, (unsigned)tm.tm_sec);
+    put_number(stamp + 23, 3, (unsigned)(when->tv_nsec / 1000000));
+}
+
 static void write_head(struct writer *writer, const struct report *report)
 {
-    char summary[600], time[32], stamp[48];
-    struct tm tm;
+    char summary[600], stamp[25];
 
     report_summary(report, summary, sizeof(summary));
-    if (!gmtime_r(&report->started.tv_sec, &tm) || !strftime(time, sizeof(time), "%Y-%m-%dT%H:%M:%S", &tm))
-        time[0] = '\0';
-    snprintf(stamp, sizeof(stamp), "%s.%03ldZ", time, report->started.tv_nsec / 1000000);
+    put_stamp(stamp, &report->started);
     writer_text(writer, "schema", "confine/report/1");
     writer_text(writer, "version", CONFINE_VERSION);
     writer_text(writer, "run", report->run_id);

@@ -349,12 +349,14 @@ static size_t escape_one(const char *name, size_t length, char piece[static 16],
         snprintf(piece, 16, "\\x%02x", (unsigned char)name[0]);
         return 1;
     }
-    if (is_unseen(character) && character > 0xffff)
+    if (*ret_plain || !is_unseen(character)) {
+        memcpy(piece, name, size);
+        piece[size] = '\0';
+    } else if (character > 0xffff) {
         snprintf(piece, 16, "\\U%08x", (unsigned)character);
-    else if (is_unseen(character))
+    } else {
         snprintf(piece, 16, "\\u%04x", (unsigned)character);
-    else
-        snprintf(piece, 16, "%.*s", (int)size, name);
+    }
     return size;
 }
 
