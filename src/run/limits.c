@@ -150,13 +150,13 @@ int limits_arm(struct limits *limits, pid_t command, struct error *error)
     return 0;
 }
 
-void limits_explain(const struct limits *limits, struct error *error)
+void limits_explain(const struct limits *limits, bool started, struct error *error)
 {
     uint64_t killed = 0;
 
     if (!has_limit(limits, CGROUP_MEMORY) || !by_group(limits->plan, SURFACE_LIMIT_MEMORY))
         return;
-    if (error->errnum != ENOMEM &&
+    if ((started || error->errnum != ENOMEM) &&
         (cgroup_killed(limits->groups.of[CGROUP_MEMORY], &killed) != 0 || killed == 0))
         return;
     error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOMEM, "limit-too-small",

@@ -49,8 +49,9 @@ int limits_joined(const struct limits *limits, struct error *error);
  */
 int limits_arm(struct limits *limits, pid_t command, struct error *error);
 
-/* limits_explain() - a chain that ended before its time: was it the limit of memory? Then @error says so. */
-void limits_explain(const struct limits *limits, struct error *error);
+/* limits_explain() - a chain that ended before its time: was it the limit of memory? Then @error says so.
+ * @started: its first program was executed */
+void limits_explain(const struct limits *limits, bool started, struct error *error);
 
 /*
  * limits_own_files() - what the command writes to a file of the caller's is written by us: its limit on the

@@ -7,6 +7,7 @@
 #include "run/probe.h"
 
 #include "host/child.h"
+#include "kernel/cgroup.h"
 #include "run/run.h"
 
 #include <errno.h>
@@ -34,6 +35,34 @@ static void fill_row(struct probe_row *row, const struct plan *plan, const struc
     snprintf(row->hint, sizeof(row->hint), "%s", error->hint);
 }
 
+/* Large limits, as if a default asked for them: what holds them here is then found as it is for everything
+ * else. The numbers of a process namespace are not tried, because a kernel without them refuses the run. */
+static int ask_limits(struct policy *policy, const struct backend *backend, struct host *host,
+                      struct error *error)
+{
+    static const struct {
+        enum key key;
+        const char *value;
+    } limits[] = {
+        {KEY_LIMIT_TIME, "24h"},        {KEY_LIMIT_OUTPUT, "1000G"}, {KEY_LIMIT_FILE_SIZE, "1000G"},
+        {KEY_LIMIT_TMP_SIZE, "1G"},     {KEY_LIMIT_CPU, "24h"},      {KEY_LIMIT_MEMORY, "1000G"},
+        {KEY_LIMIT_PROCESSES, "30000"},
+    };
+    bool numbers;
+    int r = host_ask_groups(host, CGROUP_BIT(CGROUP_CPU) | CGROUP_BIT(CGROUP_PROCESSES) |
+                                      CGROUP_BIT(CGROUP_MEMORY));
+
+    if (r < 0)
+        return error_set(error, ERROR_SANDBOX_UNAVAILABLE, -r, "cgroup-failed",
+                         "a group of processes (cgroup) can be made here, but not as it is needed: %s",
+                         strerror(-r));
+    numbers = strcmp(backend->name, "namespace") == 0 && !(host->groups.uses & CGROUP_BIT(CGROUP_PROCESSES));
+    for (size_t i = 0; i < ARRAY_SIZE(limits) && r == 0; i++)
+        if (limits[i].key != KEY_LIMIT_PROCESSES || !numbers)
+            r = policy_set(policy, limits[i].key, limits[i].value, NULL, (struct origin){0}, error);
+    return r;
+}
+
 /* What the child tells: the row, whole. */
 static void probe_in_child(int answer, void *data)
 {
@@ -54,6 +83,8 @@ static void probe_in_child(int answer, void *data)
     host_look(&host);
     if (r == 0)
         r = policy_set(&policy, KEY_BACKEND, backend->name, NULL, (struct origin){0}, &report.error);
+    if (r == 0)
+        r = ask_limits(&policy, backend, &host, &report.error);
     if (r == 0)
         r = resolve_policy(&policy, env, &resolved, &report.error);
     if (r == 0)

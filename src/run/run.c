@@ -578,7 +578,7 @@ static int run_once(struct plan *plan, const struct resolved *resolved, char *co
     if (r == 0)
         r = attest(&run);
     if (r < 0)
-        limits_explain(&run.limits, &report->error);
+        limits_explain(&run.limits, run.pid > 0, &report->error);
     if (r < 0)
         abandon(&run);
     else
