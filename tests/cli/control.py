@@ -35,6 +35,7 @@ def point(ok, name, why=''):
 
 class Run:
     """One run with its channel. Every line that came in is kept."""
+    all = []
 
     def __init__(self, words, command, descriptor=True, peer=None, **kwargs):
         self.socket, theirs = socket.socketpair() if peer is None else (peer, None)
@@ -48,6 +49,7 @@ class Run:
         if theirs is not None:
             theirs.close()
         self.lines, self.rest = [], b''
+        Run.all.append(self.process)
 
     def hear(self, kind):
         """The next line of this kind; what comes before it is kept as well."""
@@ -469,6 +471,12 @@ def main():
             except Exception as error:  # every way in which a test can fail is a point
                 point(False, name, repr(error)[:1000])
                 continue
+            finally:
+                for process in Run.all:  # of a test that failed; for all others they have ended
+                    if process.poll() is None:
+                        process.kill()
+                        process.wait()
+                Run.all.clear()
             point(True, name)
     print(f'1..{count}')
     return 1 if failed or not count else 0
