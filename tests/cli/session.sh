@@ -173,6 +173,14 @@ wait $run 2>/dev/null
 await gone 7020 && await gone 7021 && there 7001
 result $? 'so does SIGKILL of confine'
 
+"$confine" run -q --session dev -- sleep 7025 2>/dev/null &
+run=$!
+await there 7025
+kill -KILL $run $(cat /proc/$run/task/$run/children)
+wait $run 2>/dev/null
+await gone 7025 && there 7001
+result $? 'and of what waits in front of the command, at the same time'
+
 # At any moment. A run that had not started leaves nothing to be found.
 for _ in $(seq 30); do
     "$confine" run -q --session dev -- sh -c 'sleep 7030 & sleep 7031' >/dev/null 2>&1 &
