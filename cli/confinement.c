@@ -102,6 +102,8 @@ int confinement_resolve(struct confinement *confinement, const struct options *o
     if (result == 0)
         result = refuse_contradiction(options, policy, error);
     if (result == 0)
+        result = session_take(options, &confinement->session, error);
+    if (result == 0)
         result = session_fit(confinement->session, policy, error);
     if (result == 0) {
         ask_early(options, policy);

@@ -9,7 +9,7 @@
 
 struct confinement {
     struct policy policy;
-    const struct session *session; /* set before resolving; NULL: none */
+    const struct session *session; /* set while resolving; NULL: none */
     struct resolved resolved;
     struct host host;
     struct plan plan;

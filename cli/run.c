@@ -78,7 +78,7 @@ static int prepare(struct confinement *confinement, const struct options *option
     int result = cli_refuse_closed(&report->error), opened;
 
     if (result == 0)
-        result = session_take(options, envp, &confinement->session, &report->error);
+        result = session_take_early(options, envp, &report->error);
     if (result == 0)
         result = confinement_resolve(confinement, options, envp, &report->error);
     if (confinement->has_resolved)

@@ -117,7 +117,7 @@ static int start(const char *name, const struct options *options, char **envp, p
     if (r == 0)
         r = refuse_policy(&confinement, error);
     if (r == 0)
-        r = session_open_place(&place, envp, true, error);
+        r = session_open_place(&place, envp, SESSION_PLACE_START, error);
     if (r == 0)
         r = session_start(&place, name, &confinement.resolved, owner, owner_pid, &confirm, error);
     fd_close(place.fd);
@@ -190,7 +190,7 @@ static int list(const struct options *options, char **envp, struct error *error)
     struct writer writer = {0};
     struct text text = {0};
     size_t count = 0;
-    int r = session_open_place(&place, envp, false, error);
+    int r = session_open_place(&place, envp, SESSION_PLACE_LOOK, error);
 
     if (r == 0)
         r = session_list(&place, &entries, &count, error);
@@ -235,7 +235,7 @@ static int end(const char *name, char **envp, struct error *error)
     int r = session_check_name(name, error);
 
     if (r == 0)
-        r = session_open_place(&place, envp, false, error);
+        r = session_open_place(&place, envp, SESSION_PLACE_LOOK, error);
     if (r == 0)
         r = session_end(&place, name, error);
     fd_close(place.fd);

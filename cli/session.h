@@ -8,14 +8,20 @@
 #include "policy/resolve.h"
 
 /*
- * session_take() - join the session that --session names, if it does.
+ * session_take_early() - ask the session that --session names, if it does; it answers meanwhile.
  * @env: the caller's environment
+ *
+ * Return: 0, or a negative errno with @error.
+ */
+int session_take_early(const struct options *options, char *const *env, struct error *error);
+
+/*
+ * session_take() - join the session that was asked.
  * @ret_session: points to the session, or is NULL where none is named; lives as long as the program
  *
  * Return: 0, or a negative errno with @error.
  */
-int session_take(const struct options *options, char *const *env, const struct session **ret_session,
-                 struct error *error);
+int session_take(const struct options *options, const struct session **ret_session, struct error *error);
 
 /*
  * session_fit() - what the session has decided becomes the policy's; what was named and differs is refused.

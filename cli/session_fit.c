@@ -81,24 +81,36 @@ int session_fit_user(const struct session *session, const struct resolved *resol
     return error_hint(error, "say --user for both, or the same workspace");
 }
 
-int session_take(const struct options *options, char *const *env, const struct session **ret_session,
-                 struct error *error)
+static int connection = -1; /* to the keeper, that has been asked */
+
+int session_take_early(const struct options *options, char *const *env, struct error *error)
 {
-    static struct session session;
-    static struct session_place place = SESSION_PLACE_NONE;
+    struct session_place place = SESSION_PLACE_NONE;
     const char *name = options_value(options, OPTION_OWN, OWN_SESSION);
     int r;
 
-    *ret_session = NULL;
     if (!name)
         return 0;
     r = session_check_name(name, error);
     if (r == 0)
-        r = session_open_place(&place, env, false, error);
+        r = session_open_place(&place, env, SESSION_PLACE_JOIN, error);
     if (r == 0)
-        r = session_join(&place, name, &session, error);
+        r = connection = session_ask(&place, name, error);
+    fd_close(place.fd);
+    return r < 0 ? r : 0;
+}
+
+int session_take(const struct options *options, const struct session **ret_session, struct error *error)
+{
+    static struct session session;
+    int r;
+
+    *ret_session = NULL;
+    if (connection < 0)
+        return 0;
+    r = session_join(connection, options_value(options, OPTION_OWN, OWN_SESSION), &session, error);
+    connection = -1;
     if (r == 0)
         *ret_session = &session;
-    place.fd = fd_close(place.fd);
     return r;
 }

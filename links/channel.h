@@ -65,13 +65,14 @@ enum channel_cannot {
     CANNOT_OTHER,
 };
 
-/* The namespaces of a session. */
+/* What of a session a run goes into: namespaces, and two detached mounts. */
 enum channel_join {
     JOIN_USER = 0,
     JOIN_IPC,
     JOIN_UTS,
     JOIN_PID,
-    JOIN_MOUNT, /* of the session's /tmp and /dev/shm, and of nothing else */
+    JOIN_TMP, /* for /tmp. In HELD: the mount namespace in which both are, and nothing else */
+    JOIN_SHM, /* for /dev/shm. In HELD: the same again */
     JOIN_NET,
     JOIN_COUNT
 };

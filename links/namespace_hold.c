@@ -22,7 +22,8 @@
 #include <sys/statfs.h>
 
 /* In the order of enum channel_join. */
-static const char *const part_names[JOIN_COUNT] = {"user", "ipc", "uts", "pid_for_children", "mnt", "net"};
+static const char *const part_names[JOIN_COUNT] = {"user", "ipc", "uts", "pid_for_children",
+                                                   "mnt",  "mnt", "net"};
 
 static void make_shared(const struct namespace *ns)
 {

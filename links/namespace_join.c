@@ -1,12 +1,12 @@
 /*
  * namespace_join.c - the namespaces of a session, entered.
  *
- *     namespace-run --join-user FD --join-ipc FD --join-uts FD --join-pid FD [--join-mount FD] [--join-net
- * FD] ...
+ *     namespace-run --join-user FD --join-ipc FD --join-uts FD --join-pid FD
+ *                   [--join-net FD] [--join-tmp FD --join-shm FD] ...
  *
- * The mount namespace is this run's own, made here. With --join-mount two
- * mounts come from the session's: /tmp and /dev/shm. A child fetches them,
- * because there is no way back out of a mount namespace.
+ * The mount namespace is this run's own, made here. With --join-tmp and
+ * --join-shm two mounts in it are the session's: detached copies, which whoever
+ * keeps the session has made for this run.
  *
  * Should:  compare the number of every namespace with the one that was to be entered.
  * Mustn't: follow a link in the session's /tmp: other commands have written there.
@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-#include <sys/wait.h>
+#include <sys/statvfs.h>
 
 static const struct {
     const char *option;
@@ -29,7 +29,8 @@ static const struct {
     [JOIN_IPC] = {"--join-ipc", "ipc", CLONE_NEWIPC, true},
     [JOIN_UTS] = {"--join-uts", "uts", CLONE_NEWUTS, true},
     [JOIN_PID] = {"--join-pid", "pid_for_children", CLONE_NEWPID, true},
-    [JOIN_MOUNT] = {"--join-mount", "mnt", CLONE_NEWNS, false},
+    [JOIN_TMP] = {"--join-tmp", NULL, 0, false},
+    [JOIN_SHM] = {"--join-shm", NULL, 0, false},
     [JOIN_NET] = {"--join-net", "net", CLONE_NEWNET, false},
 };
 
@@ -86,64 +87,19 @@ static void enter(const struct namespace *ns, enum channel_join which)
                     "the kernel reported success but it is another namespace");
 }
 
-/* What the child that fetches the mounts shares with us: it runs on our memory, and on our descriptors. */
-static struct {
-    int namespace;
-    int taken[2];
-    int error;
-} fetch;
-
-/* Raw calls only. */
-static void fetch_mounts(void)
-{
-    static const char *const places[2] = {"/tmp", "/shm"};
-
-    fetch.error = (int)kernel_call(SYS_setns, fetch.namespace, CLONE_NEWNS, 0, 0, 0, 0);
-    for (int i = 0; i < 2 && fetch.error == 0; i++) {
-        fetch.taken[i] = mount_clone(AT_FDCWD, places[i], 0);
-        if (fetch.taken[i] < 0)
-            fetch.error = fetch.taken[i];
-    }
-    kernel_call(SYS_exit_group, LINK_FAILED, 0, 0, 0, 0, 0);
-}
-
-/* As vfork() does; see namespace_command.c. */
-__attribute__((noinline)) static long clone_fetcher(void)
-{
-    long pid = kernel_call(SYS_clone, CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, 0, 0, 0, 0, 0);
-
-    if (pid == 0)
-        fetch_mounts();
-    return pid;
-}
-
 static void take_shared(struct namespace *ns)
 {
-    struct statfs seen[2] = {{0}, {0}};
-    int room[2];
-    long pid;
-
-    /* A table of descriptors that two processes share grows only behind an RCU grace period. It grows here.
-     */
-    for (int i = 0; i < 2; i++)
-        room[i] = fcntl(ns->join[JOIN_MOUNT], F_DUPFD_CLOEXEC, 0);
-    for (int i = 0; i < 2; i++)
-        close(room[i]);
-    fetch.namespace = ns->join[JOIN_MOUNT];
-    fetch.taken[0] = fetch.taken[1] = -1;
-    fetch.error = -EIO;
-    pid = clone_fetcher();
-    if (pid < 0)
-        chain_fatal_errno(ns->chain, "--join-mount", (int)-pid);
-    while (waitpid((pid_t)pid, NULL, __WALL) < 0)
-        if (errno != EINTR)
-            chain_fatal_errno(ns->chain, "--join-mount", errno);
-    if (fetch.error)
-        namespace_cannot(ns, CANNOT_MOUNT, "--join-mount", -fetch.error);
     for (int i = 0; i < 2; i++) {
-        ns->shared[i] = fetch.taken[i];
-        if (fstatfs(ns->shared[i], &seen[i]) != 0 || seen[i].f_type != MOUNT_TYPE_TMPFS)
-            chain_fatal(ns->chain, "--join-mount", "the kernel reported success but there is no tmpfs");
+        enum channel_join which = i == 0 ? JOIN_TMP : JOIN_SHM;
+        struct statfs seen = {0};
+
+        ns->shared[i] = ns->join[which];
+        if (ns->shared[i] < 0)
+            continue;
+        if (fstatfs(ns->shared[i], &seen) != 0)
+            chain_fatal_errno(ns->chain, joins[which].option, errno);
+        if (seen.f_type != MOUNT_TYPE_TMPFS || !(seen.f_flags & ST_NODEV) || !(seen.f_flags & ST_NOSUID))
+            chain_fatal(ns->chain, joins[which].option, "usage: a tmpfs without devices and set-id programs");
     }
 }
 
@@ -160,15 +116,14 @@ void namespace_join(struct namespace *ns)
     enter(ns, JOIN_UTS);
     if (ns->join[JOIN_NET] >= 0)
         enter(ns, JOIN_NET);
-    if (ns->join[JOIN_MOUNT] >= 0)
-        take_shared(ns); /* before any child is one of the session's processes */
+    take_shared(ns);
     if (unshare(CLONE_NEWNS) != 0)
         namespace_cannot(ns, CANNOT_MOUNT, "mount namespace", errno);
     if (namespace_root_mount(ns) == mount)
         chain_fatal(ns->chain, "mount namespace", "the kernel reported success but it is the old one");
     enter(ns, JOIN_PID);
     for (size_t i = 0; i < JOIN_COUNT; i++)
-        if (ns->join[i] >= 0)
+        if (ns->join[i] >= 0 && joins[i].name)
             close(ns->join[i]);
 }
 

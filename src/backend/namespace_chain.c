@@ -115,8 +115,10 @@ static void chain_namespaces(struct builder *b)
     build_join(b, "--join-ipc", JOIN_IPC);
     build_join(b, "--join-uts", JOIN_UTS);
     build_join(b, "--join-pid", JOIN_PID);
-    if (b->resolved->policy->tmp != TMP_PRIVATE)
-        build_join(b, "--join-mount", JOIN_MOUNT);
+    if (b->resolved->policy->tmp != TMP_PRIVATE) {
+        build_join(b, "--join-tmp", JOIN_TMP);
+        build_join(b, "--join-shm", JOIN_SHM);
+    }
     if (cuts_network(b))
         build_join(b, "--join-net", JOIN_NET);
 }

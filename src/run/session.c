@@ -12,11 +12,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -27,15 +25,6 @@
 #define END_SECONDS    60
 #define START_SECONDS  60
 #define NAME_TRIES     200 /* every 10 ms */
-
-#ifndef NS_GET_NSTYPE
-#define NS_GET_NSTYPE 0xb703
-#endif
-
-static const int join_types[JOIN_COUNT] = {
-    [JOIN_USER] = CLONE_NEWUSER, [JOIN_IPC] = CLONE_NEWIPC,  [JOIN_UTS] = CLONE_NEWUTS,
-    [JOIN_PID] = CLONE_NEWPID,   [JOIN_MOUNT] = CLONE_NEWNS, [JOIN_NET] = CLONE_NEWNET,
-};
 
 /* --- packets -------------------------------------------------------------------------------------------- */
 
@@ -116,40 +105,33 @@ static int fail_talk(struct error *error, const char *name, int errnum)
     return error_hint(error, "end the process that keeps it (confine session start %s)", name);
 }
 
-/* Return: a connection to the keeper, or -errno. */
+/* Return: a connection to the keeper, or -errno. The directory is the caller's alone, so whoever listens
+ * there is too. */
 static int connect_keeper(const struct session_place *place, const char *name, int seconds)
 {
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), errnum = 0;
     struct timeval limit = {.tv_sec = seconds};
     struct sockaddr_un address;
-    struct ucred peer = {0};
-    socklen_t size = sizeof(peer);
 
     if (fd < 0)
         return -errno;
     session_address(place, name, &address);
     if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) != 0 ||
-        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) != 0 ||
-        connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0 ||
-        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+        connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
         errnum = errno;
-    else if (peer.uid != geteuid())
-        errnum = EPERM;
     if (errnum == 0)
         return fd;
     fd_close(fd);
     return -errnum;
 }
 
-/* One request and its reply. The connection stays open with @ret_fd where that is not NULL. Return: 0 or
- * -errno. */
-static int ask(const struct session_place *place, const char *name, enum session_request_kind kind,
-               int seconds, struct session_reply *reply, int fds[JOIN_COUNT])
+/* Sends a request. Return: the connection, or -errno. */
+static int send_request(const struct session_place *place, const char *name, enum session_request_kind kind,
+                        int seconds)
 {
     const struct session_request request = {.version = SESSION_VERSION, .kind = kind};
     _cleanup_fd_ int fd = -1, lock = -1;
     char file[SESSION_FILE];
-    size_t count;
     int r;
 
     if (place->fd < 0)
@@ -161,44 +143,48 @@ static int ask(const struct session_place *place, const char *name, enum session
     if (fd < 0)
         return fd;
     r = session_send(fd, &request, sizeof(request), &lock, 1);
-    if (r == 0)
-        r = session_receive(fd, reply, sizeof(*reply), fds, &count);
+    return r < 0 ? r : steal_fd(&fd);
+}
+
+static int take_reply(int fd, struct session_reply *reply, int fds[JOIN_COUNT])
+{
+    size_t count;
+    int r = session_receive(fd, reply, sizeof(*reply), fds, &count);
+
     if (r == 0 && reply->version != SESSION_VERSION)
-        r = -EPROTONOSUPPORT;
-    if (r == 0 && reply->errnum > 0)
-        r = -reply->errnum;
+        return -EPROTONOSUPPORT;
+    return r == 0 && reply->errnum > 0 ? -reply->errnum : r;
+}
+
+/* One request and its reply. Return: 0 or -errno. */
+static int ask(const struct session_place *place, const char *name, enum session_request_kind kind,
+               int seconds, struct session_reply *reply, int fds[JOIN_COUNT])
+{
+    _cleanup_fd_ int fd = send_request(place, name, kind, seconds);
+    int r = fd < 0 ? fd : take_reply(fd, reply, fds);
+
     if (r == 0 && kind == SESSION_END) /* it ends with its last word; then there is nothing of it at all */
-        while (session_receive(fd, reply, sizeof(*reply), fds, &count) == 0)
+        while (take_reply(fd, reply, fds) == 0)
             ;
     return r;
 }
 
-/* Looks at what came: each a namespace of its kind. Return: 0 or -EPROTO. */
-static int take_joins(struct session *session, const int fds[JOIN_COUNT])
+int session_ask(const struct session_place *place, const char *name, struct error *error)
 {
-    for (size_t i = 0; i < JOIN_COUNT; i++) {
-        struct stat found;
+    int fd = session_check_name(name, error);
 
-        session->fd[i] = fds[i];
-        session->number[i] = 0;
-        if (fds[i] < 0 && i == JOIN_NET && session->network == NETWORK_HOST)
-            continue;
-        if (fds[i] < 0 || fstat(fds[i], &found) != 0 || ioctl(fds[i], NS_GET_NSTYPE) != join_types[i])
-            return -EPROTO;
-        session->number[i] = found.st_ino;
-    }
-    return 0;
+    if (fd < 0)
+        return fd;
+    fd = send_request(place, name, SESSION_JOIN, ANSWER_SECONDS);
+    return fd < 0 ? fail_talk(error, name, -fd) : fd;
 }
 
-int session_join(const struct session_place *place, const char *name, struct session *session,
-                 struct error *error)
+int session_join(int connection, const char *name, struct session *session, struct error *error)
 {
     struct session_reply reply;
-    int fds[JOIN_COUNT], r = session_check_name(name, error);
+    int fds[JOIN_COUNT], r = take_reply(connection, &reply, fds);
 
-    if (r < 0)
-        return r;
-    r = ask(place, name, SESSION_JOIN, ANSWER_SECONDS, &reply, fds);
+    fd_close(connection);
     if (r < 0)
         return fail_talk(error, name, -r);
     *session = (struct session){.name = name,
@@ -206,13 +192,14 @@ int session_join(const struct session_place *place, const char *name, struct ses
                                 .gid = reply.facts.gid,
                                 .network = (enum network)reply.facts.network,
                                 .tmp_size = reply.facts.tmp_size};
-    r = take_joins(session, fds);
-    if (r < 0) {
-        for (size_t i = 0; i < JOIN_COUNT; i++)
-            fd_close(fds[i]);
-        return fail_talk(error, name, -r);
-    }
-    return 0;
+    memcpy(session->fd, fds, sizeof(session->fd));
+    memcpy(session->number, reply.facts.number, sizeof(session->number));
+    for (size_t i = 0; i < JOIN_COUNT && r == 0; i++)
+        if (fds[i] < 0 && (i != JOIN_NET || session->network != NETWORK_HOST))
+            r = -EPROTO;
+    if (r < 0)
+        session_leave(session);
+    return r < 0 ? fail_talk(error, name, -r) : 0;
 }
 
 void session_leave(struct session *session)
@@ -415,7 +402,7 @@ int session_processes(const struct session_facts *facts, struct session_process 
         row.pid = (pid_t)strtol(entry->d_name, NULL, 10);
         process = openat(dirfd(proc), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (row.pid == facts->init || process < 0 || fstatat(process, "ns/pid", &found, 0) != 0 ||
-            found.st_ino != facts->number || !read_process(process, &row))
+            found.st_ino != facts->number[JOIN_PID] || !read_process(process, &row))
             continue; /* not one of them, or gone by now */
         if (array_more(ret_processes, *ret_count, sizeof(row)))
             (*ret_processes)[(*ret_count)++] = row;

@@ -30,14 +30,14 @@ struct session_place {
 
 /* What a keeper says of its session. It crosses a socket: no pointers, no holes. */
 struct session_facts {
-    uint32_t uid, gid; /* the commands' */
-    uint32_t network;  /* enum network */
-    int32_t init;      /* process 1, as seen outside */
-    uint64_t tmp_size; /* bytes, 0: no limit was set */
-    uint64_t number;   /* of the process namespace */
-    int64_t owner;     /* whose end is the session's */
-    int64_t started;   /* seconds since 1970 */
-    int64_t age;       /* seconds, the machine's sleep included */
+    uint32_t uid, gid;           /* the commands' */
+    uint32_t network;            /* enum network */
+    int32_t init;                /* process 1, as seen outside */
+    uint64_t tmp_size;           /* bytes, 0: no limit was set */
+    uint64_t number[JOIN_COUNT]; /* inodes of the namespaces; 0: of a mount, or not there */
+    int64_t owner;               /* whose end is the session's */
+    int64_t started;             /* seconds since 1970 */
+    int64_t age;                 /* seconds, the machine's sleep included */
 };
 
 struct session_entry {
@@ -51,15 +51,16 @@ struct session_process {
     char name[32]; /* chosen by the process: to be quoted */
 };
 
+enum session_place_why { SESSION_PLACE_JOIN = 0, SESSION_PLACE_LOOK, SESSION_PLACE_START };
+
 /*
- * session_open_place() - find the directory, make it if @make, and remove what sessions left there that were
- * killed.
+ * session_open_place() - find the directory, and remove what sessions left there that were killed.
  * @env: the caller's environment: XDG_RUNTIME_DIR
- *
- * Without @make a directory that is not there is none (@place->fd is -1) and no error.
- * Return: 0, or a negative errno with @error.
+ * @why: SESSION_PLACE_START makes it; otherwise one that is not there is none (@place->fd is -1) and no
+ * error. Whoever only joins leaves what is stale to others. Return: 0, or a negative errno with @error.
  */
-int session_open_place(struct session_place *place, char *const *env, bool make, struct error *error);
+int session_open_place(struct session_place *place, char *const *env, enum session_place_why why,
+                       struct error *error);
 
 /* session_check_name() - letters, digits, `.`, `_` and `-`, the first a letter or a digit, at most 63.
  * Return: 0, or a negative errno with @error. */
@@ -80,13 +81,21 @@ int session_start(const struct session_place *place, const char *name, const str
 int session_confirm(int confirm);
 
 /*
- * session_join() - get the descriptors of a session's namespaces, and what was decided when it began.
+ * session_ask() - ask a session's keeper for what a command needs to go into it; it answers while the caller
+ * does something else.
+ *
+ * Return: the connection, or a negative errno with @error.
+ */
+int session_ask(const struct session_place *place, const char *name, struct error *error);
+
+/*
+ * session_join() - take the answer: descriptors, and what was decided when the session began.
+ * @connection: of session_ask(); closed
  * @session: filled; its descriptors are the caller's, its name is @name
  *
  * Return: 0, or a negative errno with @error.
  */
-int session_join(const struct session_place *place, const char *name, struct session *session,
-                 struct error *error);
+int session_join(int connection, const char *name, struct session *session, struct error *error);
 
 /* session_leave() - close the descriptors. */
 void session_leave(struct session *session);

@@ -8,8 +8,8 @@
  * afterwards is the proof that none is left. If this process is killed, process 1 sees the end of its
  * liveness.
  *
- * Should:  hold nothing else: neither a directory, a terminal, a pipe of the caller's nor a capability more
- *          than it was started with.
+ * Should:  hold nothing else: neither a terminal, a pipe of the caller's nor a directory but the one of the
+ *          sessions.
  * Mustn't: wait for somebody who has asked: a connection that says nothing is dropped when its place is
  *          needed.
  */
@@ -25,6 +25,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +53,7 @@ struct keeper {
     const char *name;
     struct session_facts facts;
     uint64_t since; /* CLOCK_BOOTTIME, seconds */
-    int lock, owner, report;
+    int lock, owner, report, null;
     int liveness, listener, signals;
     int init_fd; /* pidfd of process 1 */
     int join[JOIN_COUNT];
@@ -133,7 +134,6 @@ static int take_init(struct keeper *keeper, struct error *error)
 {
     struct pollfd ready = {.fd = keeper->liveness, .events = POLLIN};
     siginfo_t info = {0};
-    struct stat number;
     char byte = 0;
 
     if (waitid(P_PID, (id_t)keeper->init, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
@@ -143,9 +143,30 @@ static int take_init(struct keeper *keeper, struct error *error)
     keeper->init_fd = (int)kernel_call(SYS_pidfd_open, keeper->init, 0, 0, 0, 0, 0);
     if (keeper->init_fd < 0)
         return fail(error, -keeper->init_fd, "hold on to process 1");
-    if (fcntl(keeper->init_fd, F_SETFD, FD_CLOEXEC) != 0 || fstat(keeper->join[JOIN_PID], &number) != 0)
-        return fail(error, errno, "look at the process namespace");
-    keeper->facts.number = number.st_ino;
+    for (size_t i = 0; i < JOIN_COUNT; i++) {
+        struct stat number;
+
+        if (i == JOIN_TMP || i == JOIN_SHM || keeper->join[i] < 0)
+            continue;
+        if (fstat(keeper->join[i], &number) != 0)
+            return fail(error, errno, "look at the namespaces");
+        keeper->facts.number[i] = number.st_ino;
+    }
+    return 0;
+}
+
+/*
+ * Goes where the mounts are that every run gets a copy of: only from within can they be copied. There is
+ * nothing else there, so nothing of the host's is used from here on but what is open. This process stays
+ * outside of the process namespace, where nobody inside can see it, and is not dumpable.
+ */
+static int enter_mounts(struct keeper *keeper, struct error *error)
+{
+    if (setns(keeper->join[JOIN_USER], CLONE_NEWUSER) != 0 ||
+        setns(keeper->join[JOIN_TMP], CLONE_NEWNS) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
+        return fail(error, errno, "enter the session");
+    keeper->join[JOIN_TMP] = fd_close(keeper->join[JOIN_TMP]);
+    keeper->join[JOIN_SHM] = fd_close(keeper->join[JOIN_SHM]);
     return 0;
 }
 
@@ -271,27 +292,42 @@ static int close_others(const struct keeper *keeper)
 
 /* --- answering ------------------------------------------------------------------------------------------ */
 
-/* May whoever sent this descriptor ask? It must be the lock file, opened for writing. */
-static bool may_ask(const struct keeper *keeper, int peer, int shown)
+/* May whoever sent this descriptor ask? It must be the lock file, opened for writing: that says more than a
+ * user's number, which in here may not even have one. */
+static bool may_ask(const struct keeper *keeper, int shown)
 {
-    struct ucred who = {0};
-    socklen_t size = sizeof(who);
     struct stat ours, theirs;
     int flags = shown < 0 ? -1 : fcntl(shown, F_GETFL);
 
     return flags >= 0 && (flags & O_ACCMODE) == O_RDWR && !(flags & O_PATH) && fstat(shown, &theirs) == 0 &&
-           fstat(keeper->lock, &ours) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino &&
-           getsockopt(peer, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.uid == geteuid();
+           fstat(keeper->lock, &ours) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
-static void answer(struct keeper *keeper, int fd, int errnum, bool joins)
+static void answer(struct keeper *keeper, int fd, int errnum)
 {
     struct session_reply reply = {.version = SESSION_VERSION, .errnum = errnum, .facts = keeper->facts};
-    size_t count = keeper->join[JOIN_NET] < 0 ? JOIN_NET : JOIN_COUNT;
 
     reply.facts.age = (int64_t)(seconds(CLOCK_BOOTTIME) - keeper->since);
     /* A packet fits or the peer is gone: it asked once, and nothing else was sent. */
-    (void)session_send(fd, &reply, sizeof(reply), keeper->join, joins ? count : 0);
+    (void)session_send(fd, &reply, sizeof(reply), NULL, 0);
+}
+
+/* The same with what a command goes into, and mounts of its own. */
+static void answer_join(struct keeper *keeper, int fd)
+{
+    struct session_reply reply = {.version = SESSION_VERSION, .facts = keeper->facts};
+    size_t count = keeper->join[JOIN_NET] < 0 ? JOIN_NET : JOIN_COUNT;
+    int fds[JOIN_COUNT];
+
+    memcpy(fds, keeper->join, sizeof(fds));
+    fds[JOIN_TMP] = mount_clone(AT_FDCWD, "/tmp", 0);
+    fds[JOIN_SHM] = mount_clone(AT_FDCWD, "/shm", 0);
+    if (fds[JOIN_TMP] < 0 || fds[JOIN_SHM] < 0)
+        answer(keeper, fd, fds[JOIN_TMP] < 0 ? -fds[JOIN_TMP] : -fds[JOIN_SHM]);
+    else
+        (void)session_send(fd, &reply, sizeof(reply), fds, count);
+    fd_close(fds[JOIN_TMP]);
+    fd_close(fds[JOIN_SHM]);
 }
 
 /* Return: whether the session is to end. */
@@ -305,7 +341,7 @@ static bool serve(struct keeper *keeper, struct peer *peer)
     r = session_receive(peer->fd, &request, sizeof(request), shown, &count);
     if (r == -EAGAIN)
         return false;
-    allowed = r == 0 && count == 1 && may_ask(keeper, peer->fd, shown[0]);
+    allowed = r == 0 && count == 1 && may_ask(keeper, shown[0]);
     for (size_t i = 0; i < count; i++)
         fd_close(shown[i]);
     if (allowed && request.version == SESSION_VERSION && request.kind == SESSION_END) {
@@ -313,12 +349,14 @@ static bool serve(struct keeper *keeper, struct peer *peer)
         return true;
     }
     if (r == 0 && !allowed)
-        answer(keeper, peer->fd, EPERM, false);
+        answer(keeper, peer->fd, EPERM);
     else if (r == 0 && (request.version != SESSION_VERSION || request.kind == SESSION_NOTHING ||
                         request.kind > SESSION_END))
-        answer(keeper, peer->fd, EPROTONOSUPPORT, false);
+        answer(keeper, peer->fd, EPROTONOSUPPORT);
+    else if (r == 0 && request.kind == SESSION_JOIN)
+        answer_join(keeper, peer->fd);
     else if (r == 0)
-        answer(keeper, peer->fd, 0, request.kind == SESSION_JOIN);
+        answer(keeper, peer->fd, 0);
     peer->fd = fd_close(peer->fd);
     return false;
 }
@@ -371,7 +409,7 @@ static void tell_enders(struct keeper *keeper, int errnum)
 {
     for (size_t i = 0; i < PEERS; i++)
         if (keeper->peers[i].fd >= 0 && keeper->peers[i].ends)
-            answer(keeper, keeper->peers[i].fd, errnum, false);
+            answer(keeper, keeper->peers[i].fd, errnum);
 }
 
 /* Kills what is in the session and sees it gone. One that does not end (a dead file server) is told of, and
@@ -426,10 +464,8 @@ static bool agree(const struct keeper *keeper, const struct error *error)
 /* Nothing of the caller's stays open. */
 static bool let_go(struct keeper *keeper)
 {
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
     for (int fd = 0; fd < 3; fd++)
-        if (null < 0 || dup2(null, fd) != fd)
+        if (dup2(keeper->null, fd) != fd)
             return false;
     keeper->report = fd_close(keeper->report);
     return close_others(keeper) == 0;
@@ -443,6 +479,7 @@ _Noreturn void session_keep(const struct session_place *place, const char *name,
                             .lock = lock,
                             .owner = owner,
                             .report = report,
+                            .null = open("/dev/null", O_RDWR | O_CLOEXEC),
                             .liveness = -1,
                             .listener = -1,
                             .signals = -1,
@@ -461,7 +498,7 @@ _Noreturn void session_keep(const struct session_place *place, const char *name,
     for (size_t i = 0; i < PEERS; i++)
         keeper.peers[i].fd = -1;
     if (prepare(&keeper, &error) == 0 && make_namespaces(&keeper, resolved, &error) == 0)
-        (void)listen_there(&keeper, &error);
+        (void)(listen_there(&keeper, &error) ?: enter_mounts(&keeper, &error));
     if (agree(&keeper, &error) && let_go(&keeper))
         live(&keeper);
     keeper.liveness = fd_close(keeper.liveness);

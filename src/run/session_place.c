@@ -157,7 +157,7 @@ static int check_place(int fd, const char *path, struct error *error)
         return fail_place(error, EPERM, path, "it is somebody else's");
     if (found.st_mode & 077)
         return fail_place(error, EPERM, path, "others can look into it");
-    return check_above(path, error);
+    return 0;
 }
 
 /* --- names and locks ------------------------------------------------------------------------------------ */
@@ -234,8 +234,10 @@ static void sweep(const struct session_place *place)
         closedir(directory);
 }
 
-int session_open_place(struct session_place *place, char *const *env, bool make, struct error *error)
+int session_open_place(struct session_place *place, char *const *env, enum session_place_why why,
+                       struct error *error)
 {
+    bool make = why == SESSION_PLACE_START;
     int r = name_place(place->path, sizeof(place->path), env);
 
     place->fd = -1;
@@ -255,10 +257,13 @@ int session_open_place(struct session_place *place, char *const *env, bool make,
     if (place->fd < 0)
         return fail_place(error, errno, place->path, strerror(errno));
     r = check_place(place->fd, place->path, error);
+    if (r == 0 && make)
+        r = check_above(place->path, error);
     if (r < 0) {
         place->fd = fd_close(place->fd);
         return r;
     }
-    sweep(place);
+    if (why != SESSION_PLACE_JOIN)
+        sweep(place);
     return 0;
 }

@@ -110,7 +110,7 @@ s.sendmsg([struct.pack("II", 1, int(kind))], rights)
 data, ancillary, _, _ = s.recvmsg(256, 64)
 print(struct.unpack("Ii", data[:8])[1] if data else "nothing", sum(len(a[2]) // 4 for a in ancillary))
 P
-for row in 'none 2 1 0' 'read 2 1 0' 'path 2 1 0' 'other 3 1 0' 'read 3 1 0' 'write 9 93 0' 'write 1 0 0' 'write 2 0 6'; do
+for row in 'none 2 1 0' 'read 2 1 0' 'path 2 1 0' 'other 3 1 0' 'read 3 1 0' 'write 9 93 0' 'write 1 0 0' 'write 2 0 7'; do
     read -r how kind errnum given <<<"$row"
     call python3 "$dir/ask.py" "$place" race "$how" "$kind"
     [ "$(cat "$dir/out")" = "$errnum $given" ] || why "seen: $(cat "$dir/out" "$dir/err")"

@@ -13,7 +13,7 @@ trap 'for s in $(names); do "$confine" session end "$s"; done; chmod -R u+rwx "$
 names() { [ ! -d "$place" ] || (cd "$place" && ls | sed -n 's/\.socket$//p'); }
 in_session() { "$confine" run -q --session "$@"; }
 await() {
-    for _ in $(seq 1200); do
+    for _ in $(seq "${CONFINE_AWAIT:-1200}"); do # of 50 ms
         ! "$@" || return 0
         sleep 0.05
     done
