@@ -14,14 +14,13 @@
 #include "namespace.h"
 
 #include <sched.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 
 static const struct {
     const char *option;
-    const char *name; /* below /proc/self/ns */
+    const char *name; /* below /proc/self/ns; NULL: a mount */
     int flag;
     bool needed;
 } joins[JOIN_COUNT] = {
@@ -72,15 +71,14 @@ void namespace_check_join(const struct namespace *ns)
 
 /* --- entering ------------------------------------------------------------------------------------------- */
 
-static void enter(const struct namespace *ns, enum channel_join which)
+/* @directory: /proc/self/ns, open */
+static void enter(const struct namespace *ns, int directory, enum channel_join which)
 {
     struct stat wanted = {0}, seen = {.st_ino = 1};
-    char name[40];
 
     if (setns(ns->join[which], joins[which].flag) != 0)
         chain_fatal_errno(ns->chain, joins[which].option, errno);
-    snprintf(name, sizeof(name), "/proc/self/ns/%s", joins[which].name);
-    if (fstat(ns->join[which], &wanted) != 0 || stat(name, &seen) != 0)
+    if (fstat(ns->join[which], &wanted) != 0 || fstatat(directory, joins[which].name, &seen, 0) != 0)
         chain_fatal_errno(ns->chain, joins[which].option, errno);
     if (wanted.st_dev != seen.st_dev || wanted.st_ino != seen.st_ino)
         chain_fatal(ns->chain, joins[which].option,
@@ -109,19 +107,21 @@ static void take_shared(struct namespace *ns)
  */
 void namespace_join(struct namespace *ns)
 {
+    int directory = namespace_open_directory(ns, AT_FDCWD, "/proc/self/ns");
     uint64_t mount = namespace_root_mount(ns);
 
-    enter(ns, JOIN_USER);
-    enter(ns, JOIN_IPC);
-    enter(ns, JOIN_UTS);
+    enter(ns, directory, JOIN_USER);
+    enter(ns, directory, JOIN_IPC);
+    enter(ns, directory, JOIN_UTS);
     if (ns->join[JOIN_NET] >= 0)
-        enter(ns, JOIN_NET);
+        enter(ns, directory, JOIN_NET);
     take_shared(ns);
     if (unshare(CLONE_NEWNS) != 0)
         namespace_cannot(ns, CANNOT_MOUNT, "mount namespace", errno);
     if (namespace_root_mount(ns) == mount)
         chain_fatal(ns->chain, "mount namespace", "the kernel reported success but it is the old one");
-    enter(ns, JOIN_PID);
+    enter(ns, directory, JOIN_PID);
+    close(directory);
     for (size_t i = 0; i < JOIN_COUNT; i++)
         if (ns->join[i] >= 0 && joins[i].name)
             close(ns->join[i]);
