@@ -278,7 +278,7 @@ static int hide_set(struct hiding *hiding, const struct asked *asked, const stru
         struct strings names = {0};
 
         source.item = item;
-        if (strncmp(item->value, "~/", 2) == 0)
+        if (item->value[0] == '~' && item->value[1] == '/')
             r = expand_listed(resolving, item->value, &names);
         else if (!item->root_only || resolving->resolved->uid == 0)
             r = resolving_expand(resolving, item->value, &names);

@@ -188,7 +188,7 @@ static const struct tmp_variable {
 static const char *find_variable(const struct strings *env, const char *assignment)
 {
     for (size_t i = 0; i < env->count; i++)
-        if (strncmp(env->items[i], assignment, strlen(assignment)) == 0)
+        if (env->items[i][0] == assignment[0] && strncmp(env->items[i], assignment, strlen(assignment)) == 0)
             return env->items[i];
     return NULL;
 }
@@ -197,7 +197,7 @@ static const char *find_variable(const struct strings *env, const char *assignme
 static bool is_replaced(const char *variable)
 {
     for (size_t i = 0; i < ARRAY_SIZE(tmp_variables); i++)
-        if (!tmp_variables[i].keep &&
+        if (!tmp_variables[i].keep && variable[0] == tmp_variables[i].assignment[0] &&
             strncmp(variable, tmp_variables[i].assignment, strlen(tmp_variables[i].assignment)) == 0)
             return true;
     return false;
@@ -254,7 +254,7 @@ static bool is_cache_variable(const struct plan *plan, const struct resolved *re
         const struct strings *env = cache_env(&resolved->caches[i], plan->overlays);
 
         for (size_t j = 0; j < env->count; j++)
-            if (strncmp(env->items[j], variable, length) == 0)
+            if (env->items[j][0] == variable[0] && strncmp(env->items[j], variable, length) == 0)
                 return true;
     }
     return false;

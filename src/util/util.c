@@ -226,20 +226,30 @@ void text_reserve(struct text *text, size_t size)
     text->size = size;
 }
 
-void text_add_bytes(struct text *text, const char *bytes, size_t length)
+char *text_take(struct text *text, size_t length)
 {
     size_t size = text->size ? text->size : 64;
+    char *room;
 
     if (text->size <= text->length + length || text->failed) {
         while (size < text->length + length + 1)
             size *= 2;
         text_reserve(text, size);
         if (text->failed)
-            return;
+            return NULL;
     }
-    memcpy(text->data + text->length, bytes, length);
+    room = text->data + text->length;
     text->length += length;
-    text->data[text->length] = '\0';
+    room[length] = '\0';
+    return room;
+}
+
+void text_add_bytes(struct text *text, const char *bytes, size_t length)
+{
+    char *room = text_take(text, length);
+
+    if (room)
+        memcpy(room, bytes, length);
 }
 
 void text_add(struct text *text, const char *piece)

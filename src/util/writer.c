@@ -39,19 +39,47 @@ static void add_escaped(struct text *text, uint32_t character)
     }
 }
 
+static bool is_plain(char byte)
+{
+    return byte >= ' ' && byte < 0x7f && byte != '"' && byte != '\\';
+}
+
+/* Nearly every string, in one piece: all of it in quotes, and BEHIND. Return: false, and nothing is written,
+ * where something in it does not stand for itself. */
+static bool add_plain(struct text *text, const char *string, const char *behind)
+{
+    size_t length = 0, more = strlen(behind);
+    char *room;
+
+    while (is_plain(string[length]))
+        length++;
+    if (string[length])
+        return false;
+    room = text_take(text, length + 2 + more);
+    if (room) {
+        room[0] = '"';
+        memcpy(room + 1, string, length);
+        room[1 + length] = '"';
+        memcpy(room + 2 + length, behind, more);
+    }
+    return true;
+}
+
 /* Return: whether every byte of it is UTF-8. */
 static bool add_string(struct text *text, const char *string)
 {
-    size_t length = strlen(string), at = 0;
+    size_t length, at = 0;
     bool valid = true;
 
+    if (add_plain(text, string, ""))
+        return true;
+    length = strlen(string);
     text_add_bytes(text, "\"", 1);
     while (at < length) {
         size_t from = at, size;
         uint32_t character = 0;
 
-        while (at < length && string[at] >= ' ' && string[at] < 0x7f && string[at] != '"' &&
-               string[at] != '\\')
+        while (at < length && is_plain(string[at]))
             at++;
         text_add_bytes(text, string + from, at - from);
         if (at == length)
@@ -84,23 +112,23 @@ static void add_base64(struct text *text, const char *bytes)
     text_add_bytes(text, "\"", 1);
 }
 
-static void new_line(struct writer *writer)
+/* A new line, behind a comma or not. */
+static void new_line(struct writer *writer, bool comma)
 {
-    static const char blanks[] = "\n                                ";
+    static const char blanks[] = ",\n                                ";
+    size_t front = comma ? 0 : 1;
 
-    if (writer->compact)
-        return;
-    text_add_bytes(&writer->text, blanks, 1 + 2 * writer->depth);
+    text_add_bytes(&writer->text, blanks + front, 1 - front + (writer->compact ? 0 : 1 + 2 * writer->depth));
 }
 
 /* Everything that stands before a value. */
 static void begin_value(struct writer *writer, const char *key)
 {
-    if (writer->filled)
-        text_add_bytes(&writer->text, ",", 1);
     if (writer->depth > 0)
-        new_line(writer);
-    if (key) {
+        new_line(writer, writer->filled);
+    else if (writer->filled)
+        text_add_bytes(&writer->text, ",", 1);
+    if (key && !add_plain(&writer->text, key, ": ")) {
         add_string(&writer->text, key);
         text_add_bytes(&writer->text, ": ", 2);
     }
@@ -132,7 +160,7 @@ void writer_end(struct writer *writer)
     char closing = writer->closing[--writer->depth];
 
     if (writer->filled)
-        new_line(writer);
+        new_line(writer, false);
     text_add_bytes(&writer->text, &closing, 1);
     writer->filled = true;
 }
