@@ -10,9 +10,9 @@ start() {
     "$confine" session start "$@" >/dev/null || return
     in_session "$1" -- sh -c 'setsid sleep 7100 </dev/null >/dev/null 2>&1 &'
     await there 7100
-    init=$(children "$(keeper)")
+    init=$(children "$(keeper "$1")") named=$1
 }
-keeper() { pgrep -fx "$confine session start .*" | while read -r pid; do [ "$(stat -c %u "/proc/$pid")" != "$(id -u)" ] || echo "$pid"; done; }
+keeper() { pgrep -fx "$confine session start ${1:-.*}( .*)?" | while read -r pid; do [ "$(stat -c %u "/proc/$pid")" != "$(id -u)" ] || echo "$pid"; done; }
 children() { cat "/proc/$1/task/$1/children"; }
 # who PID: the process and its start, because numbers come again; alive WHO: is it still there?
 who() { echo "$1:$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20)"; }
@@ -21,7 +21,7 @@ ended() { ! alive "$1"; }
 swept() { [ -z "$(names)" ] || { "$confine" session list >/dev/null; [ -z "$(ls "$place")" ]; }; }
 # note: remember who is in the session; left_nothing NAME: result of its end.
 note() {
-    process=$(who "$(inside 7100)") first=$(who "${init%% *}") kept=$(who "$(keeper)")
+    process=$(who "$(inside 7100)") first=$(who "${init%% *}") kept=$(who "$(keeper "$named")")
     alive "$process" && alive "$first" && alive "$kept" || why "nothing to look for: $process, $first, $kept"
 }
 left_nothing() {
@@ -47,7 +47,7 @@ left_nothing 'and leaves nothing'
 
 for signal in TERM INT HUP KILL; do
     start three --owner $$ && note
-    kill -$signal "$(keeper)"
+    kill -$signal "$(keeper three)"
     left_nothing "SIG$signal to the keeper"
 done
 start four --owner $$ && note
