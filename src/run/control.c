@@ -471,7 +471,7 @@ void control_judge(const struct control *control, struct outcome *outcome)
 /* Return: 0 when all was taken or nobody is there, -ETIMEDOUT when somebody is and takes nothing. */
 static int wait_for_reader(struct control *control)
 {
-    uint64_t until = supervise_now_ns() + LAST_MS * 1000000ULL;
+    uint64_t until = supervise_now_ns() + (control->last_ms ? control->last_ms : LAST_MS) * 1000000ULL;
 
     for (;;) {
         struct pollfd room = {.fd = control->fd, .events = POLLOUT};

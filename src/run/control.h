@@ -29,7 +29,8 @@ struct control {
     int64_t lost;     /* lines that found no room since one did */
     struct text out;  /* what waits, from `sent` on */
     size_t sent;
-    size_t held; /* bytes in `input` */
+    size_t held;      /* bytes in `input` */
+    unsigned last_ms; /* how long the last line waits for its reader; 0: five seconds */
     char input[CONTROL_LINE];
 };
 
