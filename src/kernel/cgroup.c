@@ -118,7 +118,7 @@ static bool is_member(int directory, pid_t pid)
  * number stood in the group twice cannot. */
 static int kill_members(int directory)
 {
-    pid_t pids[BATCH], again[BATCH];
+    pid_t pids[BATCH] = {0}, again[BATCH] = {0};
     int fds[BATCH], count = read_members(directory, pids), still;
 
     if (count <= 0)

@@ -186,7 +186,7 @@ static const char *find_reached(const struct limits *limits, uint64_t *ret_ms)
     if (*ret_ms < LEAST_MS)
         *ret_ms = LEAST_MS;
     if (*ret_ms > LOOK_MS)
-        *ret_ms = has_limit(limits, CGROUP_MEMORY) || *ret_ms < 2 * LOOK_MS ? LOOK_MS : *ret_ms / 2;
+        *ret_ms = LOOK_MS;
     return NULL;
 }
 
