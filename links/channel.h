@@ -33,7 +33,8 @@
 #define CHANNEL_DESCRIPTORS 64  /* descriptors in one CHECKS message */
 
 /* The kernel gives no numbers below 300 a second time, so this many more than the processes are needed. */
-#define PROCESS_NUMBERS 300
+#define PROCESS_NUMBERS      300
+#define PROCESS_NUMBERS_MOST 4194304 /* of the kernel, on any machine */
 
 /* A program in the chain that is not ours must not see the command's variables: a loader obeys them. So each
  * of them has this in front of its name until attest-run takes it away (--restore-environment). */

@@ -98,6 +98,9 @@ bool build_has_group(const struct builder *b, enum cgroup_use use);
 /* build_numbers_processes() - is the number of processes held by the numbers that they may have? */
 bool build_numbers_processes(const struct builder *b);
 
+/* build_numbers() - so many numbers. */
+uint64_t build_numbers(const struct builder *b);
+
 /* build_cpu_seconds() - the limit of processor time for one process. */
 uint64_t build_cpu_seconds(const struct builder *b);
 

@@ -26,6 +26,13 @@ bool build_numbers_processes(const struct builder *b)
            !build_has_group(b, CGROUP_PROCESSES);
 }
 
+uint64_t build_numbers(const struct builder *b)
+{
+    uint64_t most = b->resolved->policy->limit_processes;
+
+    return most < PROCESS_NUMBERS_MOST - PROCESS_NUMBERS ? most + PROCESS_NUMBERS : PROCESS_NUMBERS_MOST;
+}
+
 static bool lies_within(const char *path, const char *directory)
 {
     size_t length = strlen(directory);
@@ -68,8 +75,8 @@ static void claim_processes(struct builder *b)
         hold_by_group(b, SURFACE_LIMIT_PROCESSES);
     else if (build_numbers_processes(b))
         build_hold(b, STATE_PARTIAL, "by-numbers",
-                   CHECK(LIMIT_PROCESSES, PID_NAMESPACE, PROCESSES, NONE,
-                         .a = (int64_t)(most + PROCESS_NUMBERS), .refused = {EAGAIN}));
+                   CHECK(LIMIT_PROCESSES, PID_NAMESPACE, PROCESSES, NONE, .a = (int64_t)build_numbers(b),
+                         .refused = {EAGAIN}));
     else
         plan_reason(b->plan, SURFACE_LIMIT_PROCESSES, not_held(b, most));
 }
@@ -77,7 +84,9 @@ static void claim_processes(struct builder *b)
 /* A second is the least that the kernel counts for a process. */
 uint64_t build_cpu_seconds(const struct builder *b)
 {
-    return (b->resolved->policy->limit_cpu_ms + 999) / 1000;
+    uint64_t ms = b->resolved->policy->limit_cpu_ms;
+
+    return ms / 1000 + (ms % 1000 != 0);
 }
 
 static void claim_cpu(struct builder *b)

@@ -140,8 +140,7 @@ static void chain_numbers(struct builder *b)
 
     if (!build_numbers_processes(b))
         return;
-    snprintf(text, sizeof(text), "%llu",
-             (unsigned long long)(b->resolved->policy->limit_processes + PROCESS_NUMBERS));
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)build_numbers(b));
     add_named(b, "--process-numbers", text);
 }
 

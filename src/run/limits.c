@@ -13,6 +13,7 @@
  */
 #include "run/limits.h"
 
+#include "links/channel.h"
 #include "run/supervise.h"
 
 #include <errno.h>
@@ -62,7 +63,9 @@ static int limit_processes(struct limits *limits, uint64_t beside, struct error 
     const struct cgroup *group = limits->groups.of[CGROUP_PROCESSES];
     int r;
 
-    limits->most = beside + limits->resolved->policy->limit_processes;
+    limits->most = limits->resolved->policy->limit_processes;
+    limits->most =
+        limits->most < PROCESS_NUMBERS_MOST - beside ? limits->most + beside : PROCESS_NUMBERS_MOST;
     r = cgroup_limit_processes(group, limits->most);
     if (r == 0)
         r = cgroup_refused(group, &limits->refused);
@@ -170,7 +173,7 @@ void limits_explain(const struct limits *limits, bool started, struct error *err
 /* Return: which limit has been reached, NULL for none; @ret_ms: when to look again. */
 static const char *find_reached(const struct limits *limits, uint64_t *ret_ms)
 {
-    uint64_t killed, used, most = limits->resolved->policy->limit_cpu_ms * 1000000U;
+    uint64_t killed, used, most = limits->resolved->policy->limit_cpu_ms;
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
     *ret_ms = LOOK_MS;
@@ -179,10 +182,11 @@ static const char *find_reached(const struct limits *limits, uint64_t *ret_ms)
         return limit_memory;
     if (!most || !has_limit(limits, CGROUP_CPU) || cgroup_cpu_ns(limits->groups.of[CGROUP_CPU], &used) != 0)
         return NULL;
+    used /= 1000000U;
     if (used >= most)
         return limit_cpu;
     /* The soonest that it can be reached is when every processor works for it alone. */
-    *ret_ms = (most - used) / 1000000U / (uint64_t)(processors > 0 ? processors : 1);
+    *ret_ms = (most - used) / (uint64_t)(processors > 0 ? processors : 1);
     if (*ret_ms < LEAST_MS)
         *ret_ms = LEAST_MS;
     if (*ret_ms > LOOK_MS)
