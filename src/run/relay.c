@@ -26,12 +26,16 @@
 
 #define WAKE_MS 200
 
-static bool must_relay(int fd, bool *ret_terminal)
+static bool must_relay(int fd, const struct relays_limit *limit, bool *ret_terminal)
 {
     struct stat object;
 
     *ret_terminal = isatty(fd);
-    return *ret_terminal || (fstat(fd, &object) == 0 && S_ISREG(object.st_mode));
+    if (*ret_terminal || (fd > 0 && limit->most > 0))
+        return true;
+    return fstat(fd, &object) == 0 &&
+           (S_ISREG(object.st_mode) ||
+            (fd > 0 && limit->outlived && (S_ISFIFO(object.st_mode) || S_ISSOCK(object.st_mode))));
 }
 
 static bool same_file(int a, int b)
@@ -122,7 +126,7 @@ int relays_prepare(struct relays *relays, struct relays_limit limit, int ret_sta
         int r;
 
         ret_standard[fd] = fd;
-        if (!must_relay(fd, &terminal) && (fd == 0 || limit.most == 0))
+        if (!must_relay(fd, &limit, &terminal))
             continue;
         relayed[fd] = true;
         if (fd == 2 && relayed[1] && same_file(1, 2)) {
@@ -405,16 +409,21 @@ static void drain_relays(void *self)
         give_back(&relays->relay[0]);
     for (int fd = 1; fd < 3; fd++) {
         struct relay *relay = &relays->relay[fd];
+        int rest;
 
         if (!relay->buffer || relay->done)
             continue;
         if (relay->owned_outer && fcntl(relay->to, F_SETFL, 0) != 0)
             relay->failed = errno;
-        while (!relay->done && flush_held(relay, true)) {
-            ssize_t got = read(relay->pipe, relay->buffer, RELAY_SIZE);
+        /* What stands in the pipe now: whoever still writes may do so faster than we read. */
+        if (ioctl(relay->pipe, FIONREAD, &rest) != 0)
+            rest = RELAY_SIZE;
+        while (!relay->done && flush_held(relay, true) && rest > 0) {
+            ssize_t got = read(relay->pipe, relay->buffer, rest < RELAY_SIZE ? (size_t)rest : RELAY_SIZE);
 
             if (got <= 0)
                 break;
+            rest -= (int)got;
             relay->held = (size_t)got;
             count_output(relay);
         }

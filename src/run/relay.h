@@ -4,7 +4,8 @@
  * Pipes, sockets and devices pass through untouched. A terminal or a regular
  * file never reaches the command: its flags, offset and modes are the
  * caller's. Between the two stands a pipe, copied by the supervisor. So it is
- * for all output that is limited: only what is copied can be counted.
+ * for all output that is limited: only what is copied can be counted; and for
+ * pipes and sockets in a session, where what lives on would keep them open.
  */
 #ifndef CONFINE_RUN_RELAY_H
 #define CONFINE_RUN_RELAY_H
@@ -41,6 +42,8 @@ struct relay {
 struct relays_limit {
     uint64_t most; /* bytes of 1 and 2 together; 0: any */
     bool ends;     /* more of it ends the run; else it is cut off */
+    bool outlived; /* the command may leave somebody behind who keeps its output open: a reader of the
+                      caller's must not have to wait for them */
 };
 
 struct relays {

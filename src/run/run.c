@@ -125,7 +125,8 @@ static struct relays_limit output_limit(const struct run *run)
 {
     const struct policy *policy = run->resolved->policy;
 
-    return (struct relays_limit){.most = policy->limit_output, .ends = policy->limit_output_end};
+    return (struct relays_limit){
+        .most = policy->limit_output, .ends = policy->limit_output_end, .outlived = run->plan->joined};
 }
 
 static int prepare(struct run *run, int standard[3])

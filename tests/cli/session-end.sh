@@ -212,10 +212,10 @@ result $? 'what is full is full for all runs'
 # A workspace below /tmp lies in what others have written: where it leads elsewhere, nothing runs, and nothing is
 # made there.
 tmp=$(mktemp -d /tmp/confine-session.XXXXXX)
-mkdir "$tmp/ws" "$dir/elsewhere"
-in_session plain -w "$dir/elsewhere" -- ln -s "$dir/elsewhere" "$tmp"
-call in_session plain -w "$tmp/ws" --write "$dir/elsewhere" -- touch "$dir/ran" here
-[ "$status" -eq 125 ] && [ ! -e "$dir/ran" ] && [ -z "$(ls -A "$dir/elsewhere")" ] || why "$(ls -A "$dir/elsewhere")"
+mkdir "$tmp/ws"
+in_session plain -- sh -c 'mkdir /tmp/elsewhere && ln -s elsewhere "$1"' sh "$tmp"
+call in_session plain -w "$tmp/ws" -- touch "$dir/ran" here
+[ "$status" -eq 125 ] && [ ! -e "$dir/ran" ] && [ -z "$(in_session plain -- ls -A /tmp/elsewhere)" ]
 result $? 'a link where the workspace should be is not followed'
 in_session plain -- rm "$tmp"
 call in_session plain -w "$tmp/ws" -- sh -c 'pwd; echo x >made'

@@ -143,6 +143,18 @@ for run in "${runs[@]}"; do wait "$run" || why "a run ended with $?"; done
 [ ! -s "$dir/why" ] && [ ! -s "$dir/runs" ] || why "$(cat "$dir/runs")"
 result $? 'twelve at once, that wait for each other'
 
+# A server that keeps the output of its run: the caller reads the end of it nevertheless.
+said=$(timeout 60 "$confine" run -q --session dev -- sh -c 'echo first; (while :; do echo more; done) & sleep 7000 & exit 4' 2>&1 | tail -c 100000 | head -n 1
+    exit "${PIPESTATUS[0]}")
+[ $? -eq 4 ] && [ -n "$said" ]
+result $? 'what lives on keeps nobody waiting for the output of its run'
+call in_session dev -- sh -c 'echo out; echo err >&2'
+[ "$(cat "$dir/out")" = out ] && [ "$(cat "$dir/err")" = err ]
+result $? 'output and error stay two'
+in=$(head -c 3000000 /dev/zero | "$confine" run -q --session dev -- sh -c 'cat; sleep 7000 &' | sha256sum)
+[ "$in" = "$(head -c 3000000 /dev/zero | sha256sum)" ]
+result $? 'and nothing of it is lost'
+
 # --- how runs end --------------------------------------------------------------------------------------
 
 call in_session dev -- sh -c 'sleep 7001 </dev/null >/dev/null 2>&1 &'
