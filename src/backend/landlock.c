@@ -124,6 +124,10 @@ static int plan_landlock(const struct resolved *resolved, const struct host *hos
     build_chain(&b);
     build_claims(&b);
     backend_lower_handed(resolved, host, plan);
+    /* /dev is hidden, wherever it is mounted. A node that root made on a disk, as chroots have them, is not.
+     */
+    if (!is_open(&b, SURFACE_FS_DEVICE))
+        plan_lower(plan, SURFACE_FS_DEVICE, "nodes-on-disk");
     if (cuts_network(&b) && !is_open(&b, SURFACE_NET_TCP) && !b.failed)
         b.failed = strings_add(&plan->warnings, "no-loopback: with the network off there is no loopback "
                                                 "either; local servers need --network host");

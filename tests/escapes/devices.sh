@@ -3,6 +3,8 @@
 . "$(dirname "$0")/../cli/tap.sh"
 ${CC:-cc} -std=c11 -D_GNU_SOURCE -O1 -Wall -Wextra -static -o "$dir/act" "$here/act.c" || exit 99
 
+# Without mounts, nothing holds a node that root made on a disk.
+if [ "${CONFINE_BACKEND:-landlock}" = landlock ]; then held='partial nodes-on-disk'; else held='enforced -'; fi
 views() { [ "${CONFINE_BACKEND:-landlock}" = namespace ]; }
 claim() {
     python3 -c 'import json, sys
@@ -52,7 +54,7 @@ mounted "$dir/host/dev" "$dir/act" open 0 "$dir/host/dev/ptmx"
 [ "$(cat "$dir/out")" = "$dir/host/dev/ptmx open" ]
 result $? 'control: a second mount of /dev can be opened'
 mounted "$dir/host/dev" "$confine" run -q $backend -w . --report "$dir/report" -- "$dir/act" open 0 "$dir/host/dev/ptmx"
-[ "$(cat "$dir/out")" = "$dir/host/dev/ptmx EACCES" ] && [ "$(claim fs.device)" = 'enforced -' ]
+[ "$(cat "$dir/out")" = "$dir/host/dev/ptmx EACCES" ] && [ "$(claim fs.device)" = "$held" ]
 result $? 'it is held like /dev'
 mounted "$dir/host/dev" "$confine" run -q $backend -w . -- sh -c 'mkdir -p a b && echo x >a/x && mv a/x b/ && cat b/x /etc/passwd'
 [ "$status" -eq 0 ]
@@ -99,7 +101,7 @@ result $? 'devices beside too many names: the claims are lowered, the names stay
 # A file that is masked by the null device is no device elsewhere.
 what=/dev/null
 mounted "$dir/mask/file" "$confine" run -q $backend -w . --report "$dir/report" -- true
-[ "$(claim fs.device)" = 'enforced -' ]
+[ "$(claim fs.device)" = "$held" ]
 result $? 'a file that is masked by the null device changes nothing'
 
 finish
