@@ -15,6 +15,7 @@ static const char network_group[] = "Network";
 static const char confinement_group[] = "Confinement";
 static const char environment_group[] = "Environment";
 static const char limit_group[] = "Limits and the end of a run";
+static const char battery_group[] = "Attempts";
 static const char output_group[] = "Output";
 
 const struct option option_table[] = {
@@ -86,15 +87,20 @@ const struct option option_table[] = {
      "between SIGTERM and SIGKILL; 3s unless said"},
     {"wait-all", 0, NULL, OPTION_FLAG, KEY_WAIT_ALL, FOR_ALL, limit_group,
      "wait until everything has ended instead of killing what is left"},
-    {"report", 0, "FILE|fd:N", OPTION_OWN, OWN_REPORT, FOR_ALL, output_group,
+    {"report", 0, "FILE|fd:N", OPTION_OWN, OWN_REPORT, FOR_ONE, output_group,
      "write the report there, one JSON object"},
-    {"control", 0, "fd:N|unix:PATH", OPTION_OWN, OWN_CONTROL, FOR_ALL, output_group,
+    {"control", 0, "fd:N|unix:PATH", OPTION_OWN, OWN_CONTROL, FOR_ONE, output_group,
      "JSON lines both ways while the command runs, over a socket"},
     {"denials", 0, "auto|off", OPTION_KEY, KEY_DENIALS, FOR_ALL, output_group,
      "the observer of refusals; auto is not in this version"},
     {"planted", 0, "report|quarantine", OPTION_KEY, KEY_PLANTED, FOR_ALL, output_group,
      "about things that would run later outside; quarantine is not in this version"},
-    {"json", 0, NULL, OPTION_OWN, OWN_JSON, FOR_PLAN | FOR_POLICY | FOR_PROBE | FOR_SESSION_LIST,
+    {"all", 0, NULL, OPTION_OWN, OWN_BACKENDS, FOR_CHECK, battery_group,
+     "every backend that auto would try, side by side"},
+    {"only", 0, "GLOB", OPTION_OWN, OWN_ONLY, FOR_CHECK, battery_group,
+     "the attempts whose id, group or surface matches"},
+    {"list", 0, NULL, OPTION_OWN, OWN_LIST, FOR_CHECK, battery_group, "explain each attempt, and try none"},
+    {"json", 0, NULL, OPTION_OWN, OWN_JSON, FOR_PLAN | FOR_POLICY | FOR_PROBE | FOR_SESSION_LIST | FOR_CHECK,
      output_group, "one JSON object on stdout"},
     {"from-srt", 0, "FILE", OPTION_OWN, OWN_CONVERT, FOR_POLICY, output_group,
      "convert the settings of another sandbox; not in this version"},
@@ -314,7 +320,7 @@ static int take_rest(struct options *options, char **argv, size_t at, struct err
         return error_hint(error, "confine %s [OPTIONS] -- COMMAND [ARG]...", options->name);
     }
     if (argv[at]) {
-        if (options->command & (FOR_PROBE | FOR_SESSION))
+        if (options->command & (FOR_PROBE | FOR_SESSION | FOR_CHECK))
             return error_set(error, ERROR_USAGE, EINVAL, "unexpected-word",
                              "%s: confine %s takes no such word", QUOTE(argv[at]), options->name);
         options->argv = argv + at;

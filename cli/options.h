@@ -22,7 +22,9 @@ enum {
     FOR_SESSION_LIST = 1 << 6,
     FOR_SESSION_END = 1 << 7,
     FOR_SESSION = FOR_SESSION_START | FOR_SESSION_LIST | FOR_SESSION_END,
-    FOR_ALL = FOR_RUN | FOR_EXEC | FOR_PLAN | FOR_POLICY,
+    FOR_CHECK = 1 << 8,
+    FOR_ONE = FOR_RUN | FOR_EXEC | FOR_PLAN | FOR_POLICY, /* one run, and what is said of it */
+    FOR_ALL = FOR_ONE | FOR_CHECK,
 };
 
 /* What an option does; `target` says to what. */
@@ -48,6 +50,9 @@ enum own {
     OWN_SESSION,
     OWN_OWNER,
     OWN_CONVERT,
+    OWN_BACKENDS,
+    OWN_LIST,
+    OWN_ONLY,
 };
 
 struct option {

@@ -1,0 +1,63 @@
+/*
+ * place.h - objects outside that attempts are made on, and what looks at them.
+ */
+#ifndef CONFINE_CHECKS_PLACE_H
+#define CONFINE_CHECKS_PLACE_H
+
+#include "attempt.h"
+
+/* What is left when this process is killed is removed by another one, which knows it from here. */
+enum leftover {
+    LEFT_NONE = 0,
+    LEFT_PROCESS,
+    LEFT_TREE,
+    LEFT_MEMORY,
+    LEFT_SEMAPHORE,
+    LEFT_QUEUE,
+    LEFT_MQUEUE,
+    LEFT_FILE
+};
+
+/* janitor_start() - start the process that cleans up. Return: 0 or -errno. */
+int janitor_start(void);
+/* janitor_note() - remember an object. @name: of a tree, a file or a message queue, else NULL. */
+void janitor_note(enum leftover kind, long id, const char *name);
+void janitor_forget(enum leftover kind, long id, const char *name);
+/* remove_tree() - remove @path and what is below; follows no link. */
+void remove_tree(const char *path);
+
+void fill_mark(char mark[MARK_SIZE]); /* random, ends the program when there are no random bytes */
+
+/* place_file() - NAME in DIRECTORY with TEXT. Return: 0 or -errno; the path is in @path. */
+int place_file(char path[PLACE_SIZE], const char *directory, const char *name, const char *text, mode_t mode);
+/* place_join() - DIRECTORY/NAME. Return: 0 or -ENAMETOOLONG. */
+int place_join(char path[PLACE_SIZE], const char *directory, const char *name);
+/* place_read() - the first bytes of a file. Return: their number or -errno. */
+int place_read(const char *path, char *data, size_t size);
+/* place_keep() - hold a descriptor until the trial ends. @fd: -1 stands for errno. Return: 0 or -errno. */
+int place_keep(struct trial *trial, int index, int fd);
+/* place_skip() - Return: SKIP. */
+int place_skip(struct trial *trial, const char *why);
+
+/* place_victim() - path[0] is a file outside that holds "original". */
+int place_victim(struct trial *trial);
+/* look_changed() - path[0] holds anything else. look_gone(): it is not there. */
+int look_changed(struct trial *trial);
+int look_gone(struct trial *trial);
+/* look_made() - path[2] exists. */
+int look_made(struct trial *trial);
+/* place_secret() - path[0] is a file outside that holds the secret. look_secret(): the answer has it. */
+int place_secret(struct trial *trial);
+int look_secret(struct trial *trial);
+
+/*
+ * place_process() - a process outside of the command's user, number[0]: with a descriptor number[1] onto a
+ * pipe whose other end is fd[0], shared memory at number[2], the secret in its arguments and environment.
+ */
+int place_process(struct trial *trial);
+/* place_helper() - a child that calls @work and ends with us. Return: 0 or -errno. */
+int place_helper(struct trial *trial, int index, void (*work)(struct trial *trial));
+/* victim_main() - what that process does. */
+int victim_main(char **argv);
+
+#endif

@@ -1,0 +1,106 @@
+#!/bin/bash
+# check.sh - the battery of confine check: what is claimed is held, on each backend.
+. "$(dirname "$0")/tap.sh"
+schema=$here/../../docs/check.schema.json
+
+# holds EXPRESSION: of the result in $dir/out, with `b` its backends by name
+holds() {
+    python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+b = {b["name"]: b for b in d["backends"]}
+usable = [b for b in d["backends"] if b["usable"]]
+attempts = [a for b in usable for a in b["attempts"]]
+over = [(b["name"], a["id"]) for b in usable for a in b["attempts"] if a["judgement"] == "over-claim"]
+if not eval(sys.argv[2]):
+    sys.exit("not true: %s; over-claims %s; errors %s" % (sys.argv[2], over, [a for a in attempts if a["verdict"] == "error"][:3]))' "$dir/out" "$1" 2>>"$dir/why"
+}
+
+# left: what the battery would leave behind
+left() { find /var/tmp /tmp /dev/shm -maxdepth 1 -name 'confine-check-*' -user "$(id -u)" 2>/dev/null | sort; }
+left >"$dir/before"
+
+# Every backend, every attempt.
+call "$confine" check --all --json
+[ "$status" -eq 0 ] || why "status $status"
+holds 'not over' && [ "$status" -eq 0 ]
+result $? "no backend claims what it does not hold"
+valid "$dir/out"
+result $? "the JSON is what the schema says"
+holds 'not [a for a in attempts if a["verdict"] == "error"]'
+result $? "nothing went wrong"
+holds 'usable and all(len([a for a in b["attempts"] if a["verdict"] in ("blocked", "crossed")]) >= 170 for b in usable)'
+result $? "at least 170 attempts prove something, on each backend"
+holds 'all(len({a["id"] for a in b["attempts"]}) == len(b["attempts"]) for b in usable)'
+result $? "no attempt is made twice"
+holds 'all(b["totals"]["blocked"] + b["totals"]["crossed"] + b["totals"]["no_control"] + b["totals"]["skipped"] + b["totals"]["errors"] == len(b["attempts"]) for b in usable)'
+result $? "each attempt is counted once"
+# A landlock without pathname sockets in its reach refuses them all, and so whatever a helper might hand out.
+holds 'not [(b["name"], s["id"]) for b in usable for s in b["surfaces"] if s["judgement"] == "under-claim" and (b["name"], s["id"]) != ("landlock", "fd.passed")]'
+result $? "what is called open can be crossed"
+cp "$dir/out" "$dir/whole"
+left >"$dir/after"
+diff "$dir/before" "$dir/after" >>"$dir/why"
+result $? "nothing is left outside"
+
+# A workspace of the caller's own.
+mkdir -p "$dir/own/.git/hooks"
+echo precious >"$dir/own/file"
+(cd "$dir/own" && find . -exec stat -c '%n %a %Y %s' {} + | sort) >"$dir/before"
+call "$confine" check "$backend" -w "$dir/own" --only 'fs.*' --json
+[ "$status" -eq 0 ] || why "status $status"
+(cd "$dir/own" && find . -exec stat -c '%n %a %Y %s' {} + | sort) >"$dir/after"
+diff <(grep -v '^\. ' "$dir/before") <(grep -v '^\. ' "$dir/after") >>"$dir/why" && [ "$status" -eq 0 ]
+result $? "in a workspace of the caller's nothing is changed or left"
+holds '[a for a in attempts if a["id"] == "FS-05" and a["verdict"] == "blocked"] and [a for a in attempts if a["id"] == "FS-47" and a["verdict"] == "skipped"]'
+result $? "what would change names at its root is skipped, the rest is tried"
+
+# What is opened is seen to be open, and what is not claimed is no over-claim.
+call "$confine" check "$backend" -n host --only 'net.*' --json
+holds 'not over and [a for a in attempts if a["id"] == "NET-01" and a["verdict"] == "crossed" and a["judgement"] == "declared"]'
+result $? "with the network of the host, TCP is seen to cross, and declared"
+call "$confine" check "$backend" -m read-only --only 'FS-0*' --json
+holds '[a for a in attempts if a["id"] == "FS-01" and a["verdict"] == "blocked"] and [a for a in attempts if a["id"] == "FS-05" and a["verdict"] == "skipped"]'
+result $? "a read-only run has no workspace to try from"
+call "$confine" check -m danger-full-access --only 'FS-0*' --json
+holds 'not over and all(a["verdict"] in ("crossed", "skipped") for a in attempts) and [a for a in attempts if a["verdict"] == "crossed"]'
+result $? "where nothing is held, everything crosses and nothing is claimed"
+
+# The words of the command.
+call "$confine" check --list
+[ "$status" -eq 0 ] && grep -q '^FS-01 ' "$dir/out" && grep -q '^TTY-01 ' "$dir/out"
+result $? "--list explains the attempts"
+call "$confine" check --list --json --only 'TTY-*'
+python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+sys.exit(not (d["attempts"] and all(a["id"].startswith("TTY-") and a["what"] and a["why"] and a["call"] for a in d["attempts"])))' "$dir/out"
+result $? "--list --json as well"
+call "$confine" check "$backend" --only 'no-such-thing'
+[ "$status" -eq 125 ] && has_line "nothing was tried"
+result $? "nothing tried is no success"
+call "$confine" check -b none-such --json
+[ "$status" -eq 125 ] && grep -q '"error"' "$dir/out"
+result $? "an unknown backend is an error, in JSON too"
+call "$confine" check "$backend" -- true
+[ "$status" -eq 125 ] && has_line "takes no such word"
+result $? "it takes no command"
+call "$confine" check "$backend" -q --only 'FS-0*'
+[ "$status" -eq 0 ] && [ "$(wc -l <"$dir/out")" -eq 1 ] && [ ! -s "$dir/err" ]
+result $? "-q is one sentence"
+
+# Killed at any time, it leaves nothing.
+left >"$dir/before"
+"$confine" check "$backend" --only 'fs.*' >/dev/null 2>&1 &
+check=$!
+while [ -z "$(left | comm -13 "$dir/before" -)" ] && kill -0 $check 2>/dev/null; do sleep 0.01; done
+battery=$(cat /proc/$check/task/$check/children 2>/dev/null)
+[ -n "$battery" ] || why "the battery had ended before it could be killed"
+kill -KILL $check $battery 2>/dev/null
+wait $check 2>/dev/null
+for ((i = 0; i < 600; i++)); do
+    [ -n "$(left | comm -13 "$dir/before" -)" ] || break
+    sleep 0.1
+done
+[ -z "$(left | comm -13 "$dir/before" -)" ] && [ -n "$battery" ]
+result $? "killed, it leaves nothing outside"
+
+finish
