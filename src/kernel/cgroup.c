@@ -36,6 +36,7 @@
 #define NAME_TRIES  8
 #define PLACE_TRIES 100 /* of 10 ms: somebody turns a controller off */
 #define GONE_TRIES  200 /* of 5 ms: what was killed is on its way */
+#define FIND_TRIES  8
 #define BATCH       64
 
 static void pause_ms(long ms)
@@ -256,19 +257,27 @@ static bool is_on(int place, enum cgroup_use use)
     return false;
 }
 
+/* The controllers of @uses that are off in the place. */
+static unsigned missing_uses(int place, unsigned uses)
+{
+    unsigned missing = 0;
+
+    for (int use = 0; use < CGROUP_USES; use++)
+        if ((uses & CGROUP_BIT(use)) && cgroup_controller((enum cgroup_use)use) &&
+            !is_on(place, (enum cgroup_use)use))
+            missing |= CGROUP_BIT(use);
+    return missing;
+}
+
 /* In our own group: away from where no process may be, then on with the controllers. The root may have
  * processes; elsewhere some controllers can be turned on all the same, and make threads of the groups below.
  */
 static int turn_on(struct cgroup *group)
 {
     bool root = faccessat(group->place, "cgroup.type", F_OK, 0) != 0 && errno == ENOENT;
-    unsigned missing = 0;
+    unsigned missing = missing_uses(group->place, group->uses);
     int r = 0;
 
-    for (int use = 0; use < CGROUP_USES; use++)
-        if ((group->uses & CGROUP_BIT(use)) && cgroup_controller((enum cgroup_use)use) &&
-            !is_on(group->place, (enum cgroup_use)use))
-            missing |= CGROUP_BIT(use);
     if (!root) {
         group->leaf = make_directory(group->place, group->leaf_name);
         r = group->leaf < 0 ? group->leaf : move_here(group->leaf);
@@ -276,6 +285,8 @@ static int turn_on(struct cgroup *group)
     return r == 0 ? turn(group->place, missing, '+', &group->turned) : r;
 }
 
+/* Return: 0 or -errno; -EAGAIN: who had turned a controller on has turned it off since the place was found.
+ */
 static int make_group(struct cgroups *cgroups, const struct cgroup_place *place)
 {
     struct cgroup *group = &cgroups->group[cgroups->count++];
@@ -292,6 +303,8 @@ static int make_group(struct cgroups *cgroups, const struct cgroup_place *place)
         r = share_place(group->place);
     if (r == 0 && place->own)
         r = turn_on(group);
+    else if (r == 0 && group->version == 2 && missing_uses(group->place, group->uses))
+        r = -EAGAIN;
     if (r < 0)
         return r;
     group->directory = make_directory(group->place, group->name);
@@ -309,12 +322,15 @@ static int make_group(struct cgroups *cgroups, const struct cgroup_place *place)
 int cgroups_make(struct cgroups *cgroups, unsigned wanted)
 {
     struct cgroup_place place;
-    int r;
+    int r = -EAGAIN;
 
     *cgroups = (struct cgroups)CGROUPS_NONE;
-    r = cgroup_find(2, wanted | CGROUP_BIT(CGROUP_TREE), &place);
-    if (r == 0 && place.version)
-        r = make_group(cgroups, &place);
+    for (int i = 0; i < FIND_TRIES && r == -EAGAIN; i++) {
+        cgroups_remove(cgroups);
+        r = cgroup_find(2, wanted | CGROUP_BIT(CGROUP_TREE), &place);
+        if (r == 0 && place.version)
+            r = make_group(cgroups, &place);
+    }
     for (int use = 0; use < CGROUP_USES && r == 0; use++) {
         if (!(wanted & CGROUP_BIT(use)) || cgroups->of[use])
             continue;
