@@ -153,6 +153,8 @@ static void read_inherited(void)
     say("core", (long)limit.rlim_max);
     getrlimit(RLIMIT_FSIZE, &limit);
     say("file-size", (long)limit.rlim_max);
+    getrlimit(RLIMIT_CPU, &limit);
+    say("cpu-time", (long)limit.rlim_cur);
     say("secret", getenv("CANARY_API_TOKEN") != NULL);
 }
 

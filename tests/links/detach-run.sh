@@ -25,6 +25,7 @@ fatal '--session and --group' '--group: usage: --session makes a process group a
 for text in '' 1 1: :1 1:1: 1:1x -1:1 4294967295:1 99999999999:1; do
     fatal "--user '$text'" '--user: usage: UID:GID, both in decimal' "$dr" --user "$text" -- true
 done
+fatal '--cpu-time of none' '--cpu-time: usage: not a number of seconds from 1' "$dr" --cpu-time 0 -- true
 fatal '--file-size of no number' '--file-size: usage: not a number of bytes' "$dr" --file-size 1k -- true
 
 for user in $users; do
@@ -71,6 +72,10 @@ timer 0'
     is "$user: a core limit of 0 stays" "$(echo $out)" 'Max core file size 0 0 bytes'
     run as "$user" "$dr" --file-size 5000000000 -- grep '^Max file size' /proc/self/limits
     is "$user: file size" "$(echo $out)" 'Max file size 5000000000 5000000000 bytes'
+    run as "$user" "$dr" --cpu-time 7 -- grep '^Max cpu time' /proc/self/limits
+    is "$user: processor time" "$(echo $out)" 'Max cpu time 7 8 seconds'
+    run as "$user" sh -c 'ulimit -t 5; exec "$1" --cpu-time 7 -- grep "^Max cpu time" /proc/self/limits' sh "$dr"
+    is "$user: less processor time stays" "$(echo $out)" 'Max cpu time 5 5 seconds'
     run as "$user" "$inherit" keyring "$dr" -- "$inherit" keyring
     is "$user: another session keyring" "$out" 'other'
     run as "$user" "$inherit" keyring "$inherit" keyring

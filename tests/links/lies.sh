@@ -62,6 +62,7 @@ for user in $users; do
     stopped "$user: detach-run: close_range answers 0" as "$user" "$lie" close_range=0 "$links/detach-run"
     stopped "$user: detach-run: setsid answers 0" as "$user" "$lie" setsid=0 "$links/detach-run" --session
     stopped "$user: detach-run: prlimit64 answers 0" as "$user" "$lie" prlimit64=0 "$links/detach-run" --file-size 4096
+    stopped "$user: detach-run: prlimit64 answers 0, processor time" as "$user" "$lie" prlimit64=0 "$links/detach-run" --cpu-time 5
     run as "$user" "$lie" landlock_restrict_self=0 "$links/landlock-run" --probe
     is "$user: probe: landlock_restrict_self answers 0" "$status|$out|$err" '125||landlock-run: fatal: control pair: the kernel reported success but nothing is restricted'
     run as "$user" "$lie" landlock_create_ruleset=0 "$links/landlock-run" --probe

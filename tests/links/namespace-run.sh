@@ -29,6 +29,12 @@ fatal 'no --' 'usage: missing `--` and a command' "$nr"
 fatal 'unknown option' '--rwx: usage: unknown option (and `--` must stand before the command)' "$nr" --rwx / -- true
 fatal '--map' '--map: usage: own or all' "$nr" --map root -- true
 fatal '--tmp-size' '--tmp-size: usage: not a number of bytes' "$nr" --tmp-size 1M -- true
+fatal '--process-numbers' '--process-numbers: usage: at least 301' "$nr" --process-numbers 300 -- true
+if [ "$(id -u)" = 0 ]; then
+    fatal '--process-numbers of root' "--process-numbers: usage: not for root, who could change the machine's" \
+        "$nr" --process-numbers 310 -- true
+fi
+numbers=$(cat /proc/sys/kernel/pid_max)
 fatal '--liveness' '--liveness: this descriptor is not open, or one of 0, 1 and 2' "$nr" --liveness 77 -- true
 fatal 'a relative path' 'x: usage: not an absolute name' "$nr" --rw x -- true
 fatal 'a missing path' "$test_dir/none: No such file or directory" "$nr" --rw "$test_dir/none" -- true
@@ -98,6 +104,20 @@ fd full null ptmx pts random shm stderr stdin stdout tty urandom zero "
     is "$user: --tmp-size is for all of it" "$status" 1
     inside --tmp-size 1048576 -- sh -c 'head -c 60000 /dev/zero >/tmp/a && head -c 60000 /dev/zero >/dev/shm/b'
     is "$user: control: a larger one" "$status" 0
+    # Since Linux 6.14 the numbers are a namespace's own.
+    case $user:$(uname -r) in
+    root:* | *:[1-5].* | *:6.[0-9].* | *:6.1[0-3].*) ;;
+    *)
+        inside --process-numbers 310 -- sh -c 'cat /proc/sys/kernel/pid_max; echo 400 >/proc/sys/kernel/pid_max || echo no'
+        is "$user: so many numbers" "$out" '310
+no'
+        inside --process-numbers 310 -- sh -c 'i=0; while [ $i -lt 400 ]; do sleep 30 & i=$((i + 1)); done'
+        is "$user: no more processes than numbers" "$status" 2
+        inside -- sh -c 'i=0; while [ $i -lt 400 ]; do sleep 30 & i=$((i + 1)); done'
+        is "$user: control: as many as there may be" "$status" 0
+        is "$user: the machine's number is what it was" "$(cat /proc/sys/kernel/pid_max)" "$numbers"
+        ;;
+    esac
     run as "$user" "$links/confine-launch" namespace-run --net --rw "$ws" -- landlock-run --ro / --rw "$ws" --rw /dev --rw /tmp -- \
         scope-run --signal --abstract -- drop-run -- "$ns" ordinary "$ws"
     is "$user: eleven ordinary actions, the network cut" "$status|$out" '0|11'
