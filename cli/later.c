@@ -58,9 +58,6 @@ static const struct row later_rows[] = {
     LIST(LIST_PUBLISH, "net.tcp", "a published port", "use --network host"),
     NAMED(KEY_PROXY_ENV, "net.listed", "the proxy", "set the variables with --env and use --network host"),
     NAMED(KEY_UPSTREAM, "net.listed", "the gateway", "set the variables with --env and use --network host"),
-    VALUE(KEY_TTY, tty, TTY_PRIVATE, "tty.inject", "a private terminal",
-          "use --tty none, or confine exec, which keeps the caller's"),
-    NAMED(KEY_SIZE, "", "a private terminal", "leave --size out"),
     VALUE(KEY_PLANTED, planted, PLANTED_QUARANTINE, "later.exec", "quarantine",
           "look at the tree with git status"),
     VALUE(KEY_PLANTED, planted, PLANTED_REPORT, "later.exec", "a look at the tree when the run has ended",
@@ -86,6 +83,8 @@ static const struct row exec_rows[] = {
     NAMED(KEY_WAIT_ALL, "proc.survivor", "waiting for what is left", ""),
     VALUE(KEY_TMP, tmp, TMP_PRIVATE, "", "a temp directory that somebody removes", ""),
     VALUE(KEY_TTY, tty, TTY_NONE, "tty.inject", "taking the terminal away", ""),
+    VALUE(KEY_TTY, tty, TTY_PRIVATE, "tty.inject", "a terminal of the command's own", ""),
+    NAMED(KEY_SIZE, "", "a terminal of the command's own", ""),
     NAMED(KEY_PLANTED, "later.exec", "a look at the tree when the run has ended", ""),
     NAMED(KEY_DENIALS, "", "an observer", ""),
 };

@@ -162,9 +162,7 @@ static const struct later_row {
     {"publish", FOR_RUN, "--publish 80 -- true", "not-in-this-version", "net.tcp"},
     {"proxy-env", FOR_RUN, "--proxy-env -- true", "not-in-this-version", "net.listed"},
     {"upstream", FOR_RUN, "--upstream http://p:1 -- true", "not-in-this-version", "net.listed"},
-    {"tty private", FOR_RUN, "--tty private -- true", "not-in-this-version", "tty.inject"},
     {"tty inherit", FOR_RUN, "--tty inherit -- true", "not-in-this-version", "tty.inject"},
-    {"size", FOR_RUN, "--size 80x24 -- true", "not-in-this-version", ""},
     {"a look at the tree", FOR_RUN, "--planted report -- true", "not-in-this-version", "later.exec"},
     {"quarantine", FOR_RUN, "--planted quarantine -- true", "not-in-this-version", "later.exec"},
     {"observer", FOR_RUN, "--denials auto -- true", "not-in-this-version", ""},
@@ -181,6 +179,8 @@ static const struct later_row {
     {"exec wait-all", FOR_EXEC, "--wait-all -- true", "needs-supervisor", "proc.survivor"},
     {"exec tmp", FOR_EXEC, "--tmp private -- true", "needs-supervisor", ""},
     {"exec tty", FOR_EXEC, "--tty none -- true", "needs-supervisor", "tty.inject"},
+    {"exec private tty", FOR_EXEC, "--tty private -- true", "needs-supervisor", "tty.inject"},
+    {"exec size", FOR_EXEC, "--size 80x24 -- true", "needs-supervisor", ""},
     {"exec planted", FOR_EXEC, "--planted report -- true", "not-in-this-version", "later.exec"},
     {"exec denials", FOR_EXEC, "--denials off -- true", "needs-supervisor", ""},
 };

@@ -308,16 +308,26 @@ static inline int act_environment(const struct act_world *world, const struct ch
     return ENOENT;
 }
 
+/* A session has one terminal, and the supervisor sees from the other side which one that is. */
+static inline bool act_is_own_terminal(int fd)
+{
+    return tcgetsid(fd) == getpid();
+}
+
 static inline int act_terminal(const struct act_world *world, const struct channel_check *check)
 {
     const int candidates[] = {0, 1, 2, world->stderr_fd};
     struct termios modes;
+    bool own;
+    int fd;
 
-    (void)check;
     for (size_t i = 0; i < sizeof(candidates) / sizeof(candidates[0]); i++)
-        if (candidates[i] >= 0 && tcgetattr(candidates[i], &modes) == 0)
+        if (candidates[i] >= 0 && tcgetattr(candidates[i], &modes) == 0 &&
+            (!check->a || !act_is_own_terminal(candidates[i])))
             return 0;
-    return act_opened(open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    own = fd >= 0 && check->a && act_is_own_terminal(fd);
+    return own ? (close(fd), ENXIO) : act_opened(fd);
 }
 
 /* The attribute is not there, so that nothing changes; that is what the kernel says where nothing refuses. */

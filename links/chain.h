@@ -310,6 +310,7 @@ int chain_launch(char **argv, char **envp);
 
 int detach_run(struct chain *chain);
 int namespace_run(struct chain *chain);
+int terminal_run(struct chain *chain);
 int landlock_run(struct chain *chain);
 int hide_run(struct chain *chain);
 int scope_run(struct chain *chain);

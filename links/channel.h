@@ -5,6 +5,7 @@
  * supervisor's end has SO_PASSCRED set, so that the kernel says which process
  * wrote. In order:
  *
+ *   terminal -> supervisor TERMINAL     the other side of the command's own terminal, as a descriptor
  *   guard -> supervisor   GUARD         the guard stands inside its domain
  *   attest -> supervisor  HERE          every link has run
  *   supervisor -> attest  CHECKS        what to try, with descriptors (SCM_RIGHTS); may be sent before HERE
@@ -50,6 +51,7 @@ enum channel_type {
     CHANNEL_EXEC_FAILED,
     CHANNEL_CANNOT,
     CHANNEL_HELD,
+    CHANNEL_TERMINAL,
 };
 
 /* The step at which namespace-run found that this machine cannot do it; CANNOT's value is step << 16 | errno.
@@ -109,7 +111,8 @@ enum act {
     ACT_FILE_SIZE,        /* read back: EFBIG when RLIMIT_FSIZE is a, soft and hard */
     ACT_DESCRIPTOR,       /* is descriptor a open? EBADF when not */
     ACT_ENVIRONMENT,      /* read back: ENOENT when variable `name` is not set */
-    ACT_TERMINAL,         /* read back: ENXIO when neither 0, 1, 2 nor /dev/tty is a terminal */
+    ACT_TERMINAL,         /* read back: ENXIO when neither 0, 1, 2 nor /dev/tty is a terminal, or with a = 1
+                             none but the one of the session that this process leads */
     ACT_REMOVE_ATTRIBUTE, /* remove an attribute that `name` does not have */
     ACT_NAMESPACE, /* read back: EXDEV when this process's namespace `name` is not number a, and is number b
                       where that is not 0 */
@@ -151,7 +154,7 @@ struct channel_results {
     struct channel_result result[CHANNEL_CHECKS_MAX]; /* only `count` of them are sent */
 };
 
-/* GUARD, HERE, GO, EXEC_FAILED, CANNOT and HELD. */
+/* GUARD, HERE, GO, EXEC_FAILED, CANNOT, HELD and TERMINAL. */
 struct channel_word {
     uint32_t type;
     int32_t value; /* HERE: CHANNEL_VERSION; EXEC_FAILED: errno; CANNOT: step << 16 | errno; HELD: pid 1, as

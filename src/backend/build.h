@@ -54,6 +54,9 @@ void build_join(struct builder *b, const char *option, enum channel_join which);
 /* build_detach() - the first link. */
 void build_detach(struct builder *b);
 
+/* build_terminal() - a terminal of its own, for a command that is to have one. */
+void build_terminal(struct builder *b);
+
 /* build_landlock() - opens landlock-run with what the policy grants; the backend adds what is its own and
  * the "--". */
 void build_landlock(struct builder *b);
@@ -120,6 +123,9 @@ int build_refuse_opening(const struct builder *b, const struct shut *rows, size_
 /* build_refuse_kernel() - what a backend refuses that lays no mounts in what is writable: root would change
  * the machine by files of the kernel there. Return: 0, or a negative errno with @error set. */
 int build_refuse_kernel(const struct builder *b, struct error *error);
+
+/* build_refuse_size() - a size that nothing has. Return: 0, or a negative errno with @error set. */
+int build_refuse_size(const struct resolved *resolved, bool terminal, struct error *error);
 
 /* build_finish() - a reason for what was opened by name. Return: 0, or a negative errno with @error set when
  * the plan could not be built. */

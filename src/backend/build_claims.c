@@ -73,8 +73,8 @@ static void claim_inherited(struct builder *b)
         plan_raise(b->plan, SURFACE_ENV_SECRETS, STATE_ABSENT, MECHANISM_NONE, NULL);
 
     for (size_t i = 0; i < ARRAY_SIZE(terminal); i++) {
-        struct check check =
-            CHECK(TTY_READ, DETACH, TERMINAL, NONE, .refused = {ENXIO}, .self_contained = true);
+        struct check check = CHECK(TTY_READ, DETACH, TERMINAL, NONE, .a = b->plan->terminal,
+                                   .refused = {ENXIO}, .self_contained = true);
 
         check.surface = terminal[i];
         if (!b->supervised && b->host->terminal) {
@@ -124,11 +124,22 @@ static int refuse_handed(const struct builder *b, struct error *error)
     return 0;
 }
 
+int build_refuse_size(const struct resolved *resolved, bool terminal, struct error *error)
+{
+    if (!resolved->policy->columns || terminal)
+        return 0;
+    error_set(error, ERROR_POLICY_INVALID, EINVAL, "size-without-terminal",
+              "--size is the size of a terminal, and the command gets none");
+    return error_hint(error, "add --tty private");
+}
+
 int build_finish(struct builder *b, struct error *error)
 {
     struct plan *plan = b->plan;
     int r = refuse_handed(b, error);
 
+    if (r == 0)
+        r = build_refuse_size(b->resolved, plan->terminal, error);
     if (r < 0)
         return r;
     for (int s = 0; s < SURFACE_COUNT; s++)

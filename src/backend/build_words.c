@@ -60,6 +60,27 @@ void build_detach(struct builder *b)
     build_word(b, "--");
 }
 
+/* On a terminal where somebody sits at both ends, or where it was asked for. */
+static bool wants_terminal(const struct builder *b)
+{
+    enum tty tty = b->resolved->policy->tty;
+
+    return b->supervised && (tty == TTY_PRIVATE || (tty == TTY_AUTO && b->host->interactive));
+}
+
+void build_terminal(struct builder *b)
+{
+    b->plan->terminal = wants_terminal(b);
+    if (!b->plan->terminal)
+        return;
+    build_word(b, "terminal-run");
+    build_word(b, "--channel");
+    build_special(b, WORD_CHANNEL);
+    build_word(b, "--on");
+    build_special(b, WORD_ONTO);
+    build_word(b, "--");
+}
+
 void build_landlock(struct builder *b)
 {
     build_word(b, "landlock-run");

@@ -17,6 +17,10 @@ static void chain_landlock(struct builder *b)
         build_word(b, "--rw");
         build_special(b, WORD_TMP);
     }
+    if (b->plan->terminal) {
+        build_word(b, "--rw");
+        build_special(b, WORD_TERMINAL);
+    }
     build_word(b, "--");
 }
 
@@ -44,6 +48,10 @@ static void chain_hide(struct builder *b)
     for (size_t i = 0; i < b->resolved->path_count; i++)
         if (stays_readable(&b->resolved->paths[i]))
             build_path(b, "--show", i);
+    if (b->plan->terminal) {
+        build_word(b, "--show");
+        build_special(b, WORD_TERMINAL);
+    }
     build_word(b, "--");
 }
 
@@ -102,6 +110,7 @@ static void chain_seccomp(struct builder *b)
 void build_chain(struct builder *b)
 {
     build_detach(b);
+    build_terminal(b);
     chain_scope(b); /* first, because each layer copies the rules of all that are in force: these have one */
     if (b->resolved->policy->readable_listed) {
         chain_hide(b); /* it lists what is above the hidden, which landlock-run's layer forbids here */

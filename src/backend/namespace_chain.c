@@ -213,6 +213,7 @@ static void chain_scope(struct builder *b)
 
 void build_view_links(struct builder *b)
 {
+    build_terminal(b);
     chain_scope(b); /* first: each layer of Landlock copies the rules of all that are in force */
     chain_landlock(b);
     build_word(b, "drop-run");

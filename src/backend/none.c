@@ -4,8 +4,10 @@
  * Should:  claim nothing, so that every surface is reported open.
  * Mustn't: be reached by any fallback: backend_choose() comes here for that one mode only.
  */
-#include "backend/backend.h"
+#include "backend/build.h"
 #include "kernel/cgroup.h"
+
+#include <errno.h>
 
 static int plan_none(const struct resolved *resolved, const struct host *host, bool supervised,
                      struct plan *plan, struct error *error)
@@ -22,7 +24,6 @@ static int plan_none(const struct resolved *resolved, const struct host *host, b
         {SURFACE_LIMIT_CPU, CGROUP_CPU},
     };
 
-    (void)error;
     plan->backend = "none";
     plan->supervised = supervised;
     for (int s = 0; s < SURFACE_COUNT; s++)
@@ -33,6 +34,14 @@ static int plan_none(const struct resolved *resolved, const struct host *host, b
             plan_raise(plan, limits[i].surface, limits[i].use < 0 ? STATE_ENFORCED : STATE_PARTIAL,
                        limits[i].use < 0 ? MECHANISM_SUPERVISOR : MECHANISM_CGROUP,
                        limits[i].use < 0 ? NULL : "can-leave");
+    if (supervised && resolved->policy->tty == TTY_PRIVATE) {
+        error_set(
+            error, ERROR_POLICY_INVALID, EINVAL, "unconfined-terminal",
+            "in the mode danger-full-access the command has the caller's terminal, and gets none of its own");
+        return error_hint(error, "leave --tty out, or use another mode");
+    }
+    if (build_refuse_size(resolved, false, error) < 0)
+        return -EINVAL;
     return plan_special(plan, WORD_COMMAND);
 }
 

@@ -21,6 +21,7 @@ static void look_at_descriptors(struct host *host)
 
     for (int fd = 0; fd < 3; fd++)
         handed_look(&host->standard, fd);
+    host->interactive = isatty(0) && isatty(1);
     host->regular = host->standard.regular;
     host->terminal = host->standard.terminal;
     if (host->terminal)

@@ -64,6 +64,7 @@ struct host {
     uid_t uid;    /* the caller */
     gid_t gid;
     bool terminal;          /* 0, 1, 2 or /dev/tty is a terminal */
+    bool interactive;       /* 0 and 1 are terminals */
     bool regular;           /* 0, 1 or 2 is a regular file */
     struct handed standard; /* what 0, 1 and 2 give */
     struct host_namespaces namespaces;

@@ -72,11 +72,30 @@ static int scan_all(pid_t *pids, size_t most)
     return count;
 }
 
+static pid_t excepted; /* 0: none */
+
 int children_list(pid_t *pids, size_t most)
 {
-    int count = read_list(pids, most);
+    int count = read_list(pids, most), kept = 0;
 
-    return count >= 0 ? count : scan_all(pids, most);
+    if (count < 0)
+        count = scan_all(pids, most);
+    for (int i = 0; i < count; i++)
+        if (excepted == 0 || pids[i] != excepted)
+            pids[kept++] = pids[i];
+    return count < 0 ? count : kept;
+}
+
+void children_except(pid_t pid)
+{
+    excepted = pid;
+}
+
+bool children_gone(void)
+{
+    pid_t pids[2];
+
+    return excepted != 0 && children_list(pids, ARRAY_SIZE(pids)) == 0;
 }
 
 bool children_only(pid_t pid)

@@ -44,8 +44,10 @@ enum word_kind {
     WORD_LAUNCHER, /* confine-launch, as /proc/self/fd/N: the chain goes on behind a program that is not ours
                     */
     WORD_JOIN,     /* number of the descriptor of the session's namespace `path` (enum channel_join) */
-    WORD_MASK,    /* text: a name that is masked if it is there by then and the command's user can reach it */
-    WORD_COMMAND, /* the command and its arguments */
+    WORD_MASK, /* text: a name that is masked if it is there by then and the command's user can reach it */
+    WORD_TERMINAL, /* a descriptor that is the command's own terminal, as /proc/self/fd/N */
+    WORD_ONTO,     /* the descriptors on which that terminal is put: N,N,… */
+    WORD_COMMAND,  /* the command and its arguments */
 };
 
 struct word {
@@ -117,6 +119,7 @@ struct plan {
     bool foreign;     /* that process is not ours: it tells nothing, and gets no variable of the command's */
     bool joined;      /* into a session: what is left behind the command lives on until its end */
     bool private_tmp; /* the run makes a temp directory, and TMPDIR names it */
+    bool terminal;    /* the command gets a terminal of its own */
     bool overlays;    /* the chain mounts the overlay of each cache that has one */
     const char *own_tmp; /* static: the temp directory that the view has of its own; NULL: none */
     struct strings warnings;

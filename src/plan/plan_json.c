@@ -99,9 +99,9 @@ json_t *plan_surfaces_json(const struct claim *claims)
 const char *plan_word_text(const struct word *word, const struct resolved *resolved)
 {
     static const char *const fixed[WORD_COMMAND + 1] = {
-        [WORD_CHANNEL] = "CHANNEL", [WORD_LIVENESS] = "LIVENESS", [WORD_STDERR] = "STDERR",
-        [WORD_TMP] = "TMP",         [WORD_SENTINEL] = "SENTINEL", [WORD_LAUNCHER] = "confine-launch",
-        [WORD_JOIN] = "SESSION",
+        [WORD_CHANNEL] = "CHANNEL",   [WORD_LIVENESS] = "LIVENESS", [WORD_STDERR] = "STDERR",
+        [WORD_TMP] = "TMP",           [WORD_SENTINEL] = "SENTINEL", [WORD_LAUNCHER] = "confine-launch",
+        [WORD_TERMINAL] = "TERMINAL", [WORD_ONTO] = "TERMINAL",     [WORD_JOIN] = "SESSION",
     };
 
     if (word->kind == WORD_TEXT || word->kind == WORD_MASK)

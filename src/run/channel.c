@@ -42,7 +42,7 @@ static int wait_readable(int fd, int timeout_ms)
     return r == 0 ? -ETIMEDOUT : 0;
 }
 
-ssize_t channel_receive(int fd, void *room, size_t size, int timeout_ms, pid_t *ret_pid)
+ssize_t channel_receive_fd(int fd, void *room, size_t size, int timeout_ms, pid_t *ret_pid, int *ret_fd)
 {
     union {
         struct cmsghdr header;
@@ -65,6 +65,7 @@ ssize_t channel_receive(int fd, void *room, size_t size, int timeout_ms, pid_t *
     if (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
         return -EMSGSIZE;
     *ret_pid = 0;
+    *ret_fd = -1;
     for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c))
         if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS) {
             struct ucred who;
@@ -72,11 +73,18 @@ ssize_t channel_receive(int fd, void *room, size_t size, int timeout_ms, pid_t *
             memcpy(&who, CMSG_DATA(c), sizeof(who));
             *ret_pid = who.pid;
         } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
-            int unasked;
-
-            memcpy(&unasked, CMSG_DATA(c), sizeof(unasked));
-            fd_close(unasked);
+            memcpy(ret_fd, CMSG_DATA(c), sizeof(*ret_fd));
         }
+    return got;
+}
+
+ssize_t channel_receive(int fd, void *room, size_t size, int timeout_ms, pid_t *ret_pid)
+{
+    int unasked = -1;
+    ssize_t got = channel_receive_fd(fd, room, size, timeout_ms, ret_pid, &unasked);
+
+    if (unasked >= 0)
+        fd_close(unasked);
     return got;
 }
 

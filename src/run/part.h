@@ -24,6 +24,9 @@ struct part_calls {
     /* Asked for over the control channel; NULL: not this part's. Return: 0 or -errno. */
     int (*resize)(void *self, unsigned columns, unsigned rows);
     int (*close_input)(void *self); /* -ENOTTY: it does not stand between anybody and the command's input */
+    /* We are about to be stopped with the command, and go on again; NULL: nothing to do. */
+    void (*stop)(void *self);
+    void (*cont)(void *self);
     /* The last process has gone, and the outcome is not yet filled; NULL: nothing to do. */
     void (*end)(void *self);
 };

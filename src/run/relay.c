@@ -114,7 +114,8 @@ static int prepare_one(struct relay *relay, int fd, bool terminal)
     return 0;
 }
 
-int relays_prepare(struct relays *relays, struct relays_limit limit, int ret_standard[3])
+int relays_prepare(struct relays *relays, const bool skipped[3], struct relays_limit limit,
+                   int ret_standard[3])
 {
     bool relayed[3] = {false}, terminal;
 
@@ -125,6 +126,8 @@ int relays_prepare(struct relays *relays, struct relays_limit limit, int ret_sta
     for (int fd = 0; fd < 3; fd++) {
         int r;
 
+        if (skipped[fd])
+            continue;
         ret_standard[fd] = fd;
         if (!must_relay(fd, &limit, &terminal))
             continue;
@@ -249,22 +252,26 @@ static bool in_background(const struct relay *relay)
     return relay->terminal_in && ioctl(relay->from, TIOCGPGRP, &foreground) == 0 && foreground != getpgrp();
 }
 
-/* Output that was read is handed on as far as there may be any; the rest is dropped, so that the command need
- * not wait for anybody. */
+size_t relays_admit(struct relays *relays, size_t size)
+{
+    uint64_t room = relays->limit.most - relays->put;
+
+    if (relays->limit.most == 0)
+        return size;
+    if (size > room) {
+        size = (size_t)room;
+        if (!relays->truncated && relays->limit.ends)
+            supervise_limit(relays->supervision, "output", true);
+        relays->truncated = true;
+    }
+    relays->put += size;
+    return size;
+}
+
 static void count_output(struct relay *relay)
 {
-    struct relays *all = relay->all;
-    uint64_t room = all->limit.most - all->put;
-
-    if (all->limit.most == 0 || relay->to == relay->pipe)
-        return;
-    if (relay->held > room) {
-        relay->held = (size_t)room;
-        if (!all->truncated && all->limit.ends)
-            supervise_limit(all->supervision, "output", true);
-        all->truncated = true;
-    }
-    all->put += relay->held;
+    if (relay->to != relay->pipe)
+        relay->held = relays_admit(relay->all, relay->held);
 }
 
 static void copy_once(struct relay *relay)

@@ -62,15 +62,21 @@ extern const struct part_calls relays_part;
 
 /*
  * relays_prepare() - look at 0 to 2 and decide.
+ * @skipped: of 0, 1 and 2, what the command's own terminal takes the place of
  * @limit: of the output
- * @ret_standard: what the command gets as 0, 1 and 2
+ * @ret_standard: what the command gets as 0, 1 and 2; left as it is for those that are skipped
  *
  * Return: 0 or -errno.
  */
-int relays_prepare(struct relays *relays, struct relays_limit limit, int ret_standard[3]);
+int relays_prepare(struct relays *relays, const bool skipped[3], struct relays_limit limit,
+                   int ret_standard[3]);
 
 /* relays_handed_over() - the command has its ends; ours of the output side are closed. */
 void relays_handed_over(struct relays *relays);
+
+/* relays_admit() - count output that was read: how much of @size bytes may be handed on. The rest is dropped,
+ * so that the command need not wait for anybody. */
+size_t relays_admit(struct relays *relays, size_t size);
 
 /* relays_truncated() - has output been cut off? */
 bool relays_truncated(const struct relays *relays);

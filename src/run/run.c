@@ -31,6 +31,7 @@
 #include "run/spawn.h"
 #include "run/strangers.h"
 #include "run/supervise.h"
+#include "run/terminal.h"
 #include "run/tmp.h"
 
 #include <poll.h>
@@ -49,6 +50,7 @@ struct run {
     unsigned missing;        /* canaries left out, by tests */
     struct tmp_directory tmp;
     struct relays relays;
+    struct terminal terminal;
     struct launch launch;
     int channel, their_channel;
     int liveness, their_liveness;
@@ -158,12 +160,18 @@ static int prepare(struct run *run, int standard[3])
         r = make_pipe(&run->errors, &run->their_errors, false);
     if (r < 0)
         return fail(run, -r, "make the channel");
-    r = relays_prepare(&run->relays, output_limit(run), standard);
+    run->terminal.wanted = run->plan->terminal;
+    run->terminal.relays = &run->relays;
+    r = terminal_prepare(&run->terminal, run->resolved, standard);
+    if (r < 0)
+        return fail(run, -r, "prepare the command's terminal");
+    r = relays_prepare(&run->relays, run->terminal.on, output_limit(run), standard);
     if (r < 0)
         return fail(run, -r, "make the relays");
     /* /dev/stdout and /dev/stderr open these pipes anew, by their owner and mode. */
     for (int fd = 0; fd < 3 && run->resolved->switch_user; fd++)
-        if (standard[fd] != fd && fchown(standard[fd], run->resolved->uid, run->resolved->gid) != 0)
+        if (standard[fd] != fd && !run->terminal.on[fd] &&
+            fchown(standard[fd], run->resolved->uid, run->resolved->gid) != 0)
             return fail(run, errno, "hand over the relays");
     /* 2 is the chain's until the command starts; what is to be the command's waits beside it. */
     run->stderr_fd = fcntl(standard[2], F_DUPFD_CLOEXEC, 3);
@@ -185,6 +193,7 @@ static void enter(void *data)
 
 static int start_chain(struct run *run)
 {
+    char onto[64] = "";
     int standard[3], r;
     struct chain_fds fds;
     _cleanup_fd_ int launcher = launcher_open(run->resolved, "confine-launch", &run->report->error);
@@ -196,7 +205,11 @@ static int start_chain(struct run *run)
         r = limits_make(&run->limits, run->resolved, run->plan, true, &run->report->error);
     if (r < 0)
         return r;
+    if (run->plan->terminal)
+        terminal_list(&run->terminal, run->stderr_fd, onto, sizeof(onto));
     fds = (struct chain_fds){.channel = run->their_channel,
+                             .terminal = run->terminal.theirs,
+                             .onto = onto,
                              .liveness = run->their_liveness,
                              .stderr_fd = run->stderr_fd,
                              .tmp = run->tmp.fd,
@@ -216,6 +229,7 @@ static int start_chain(struct run *run)
     run->their_errors = fd_close(run->their_errors);
     run->stderr_fd = fd_close(run->stderr_fd);
     relays_handed_over(&run->relays);
+    run->terminal.theirs = fd_close(run->terminal.theirs);
     return 0;
 }
 
@@ -282,12 +296,18 @@ static int collect(struct run *run, struct channel_results *results, size_t *ret
 
     *ret_size = 0;
     while (!here || *ret_size == 0 || (run->plan->guard && !run->guard)) {
+        int handed = -1;
         pid_t writer;
-        ssize_t size = channel_receive(run->channel, &message, sizeof(message), CHAIN_MS, &writer);
+        ssize_t size =
+            channel_receive_fd(run->channel, &message, sizeof(message), CHAIN_MS, &writer, &handed);
         bool word = size == (ssize_t)sizeof(message.word);
 
         if (size <= 0)
             return chain_failed(run, size);
+        if (!here && word && message.word.type == CHANNEL_TERMINAL &&
+            terminal_take(&run->terminal, handed, writer))
+            continue;
+        fd_close(handed);
         if (!here && word && message.word.type == CHANNEL_CANNOT)
             return chain_cannot(run, message.word.value);
         if (may_be_command(run, writer) && !here && word && message.word.type == CHANNEL_HERE &&
@@ -323,6 +343,8 @@ static int prepare_watch(struct run *run)
                              .channel = run->channel,
                              .liveness = run->liveness,
                              .report = run->report};
+    if (run->plan->terminal)
+        run->supervision.parts[run->supervision.part_count++] = (struct part){&terminal_part, &run->terminal};
     if (run->control)
         run->supervision.parts[run->supervision.part_count++] = (struct part){&control_part, run->control};
     return supervise_prepare(&run->supervision);
@@ -366,6 +388,9 @@ static int attest(struct run *run)
     r = limits_arm(&run->limits, run->becoming, &run->report->error); /* the links' own children are gone */
     if (r < 0)
         return r;
+    r = run->plan->terminal ? terminal_adopt(&run->terminal, run->becoming) : 0;
+    if (r < 0)
+        return fail(run, -r, "take over the command's terminal");
     r = attest_judge(&run->attestation, &results, size, run->becoming, run->plan, run->resolved,
                      &run->report->error);
     if (r < 0)
@@ -397,6 +422,7 @@ static void abandon(struct run *run)
     if (run->pid > 0)
         kill(run->pid, SIGKILL);
     attest_end(&run->attestation);
+    keeper_end(&run->terminal.keeper, false);
     while (run->pid > 0 && (waitpid(-1, NULL, __WALL) > 0 || errno == EINTR))
         children_kill(0);
     supervise_release();
@@ -406,7 +432,7 @@ static void abandon(struct run *run)
  * status of the run. */
 static int tell_lost_output(struct run *run, int status)
 {
-    int lost = relays_error(&run->relays);
+    int lost = relays_error(&run->relays) ?: terminal_error(&run->terminal);
 
     if (lost == 0)
         return status;
@@ -430,6 +456,7 @@ static void clean_up(struct run *run)
     if (limits_remove(&run->limits, &error) < 0)
         strings_addf(&run->report->warnings, "%s: %s", error.reason, error.message);
     relays_free(&run->relays);
+    terminal_free(&run->terminal);
     fd_close(run->channel);
     fd_close(run->becoming_fd);
     fd_close(run->their_channel);
@@ -503,7 +530,7 @@ static int run_unconfined(struct run *run)
     if (r == 0)
         r = limits_make(&run->limits, run->resolved, run->plan, false, &run->report->error);
     if (r == 0 && run->resolved->policy->limit_output) {
-        r = relays_prepare(&run->relays, output_limit(run), standard);
+        r = relays_prepare(&run->relays, run->terminal.on, output_limit(run), standard);
         if (r < 0)
             fail(run, -r, "make the relays");
     }
@@ -542,6 +569,7 @@ static void clear_run(struct run *run)
     for (size_t i = 0; i < ARRAY_SIZE(none); i++)
         *none[i] = -1;
     run->tmp = (struct tmp_directory)TMP_DIRECTORY_NONE;
+    terminal_clear(&run->terminal);
     for (int fd = 0; fd < 3; fd++)
         run->relays.relay[fd] = (struct relay){.from = -1, .to = -1, .pipe = -1, .theirs = -1, .waiter = -1};
 }

@@ -60,7 +60,7 @@ enum judgement {
     JUDGE_PASS,
     JUDGE_QUESTION, /* passes without a parameter, or with 0 */
     JUDGE_ASK,      /* passes, and is answered in digits whatever the parameter */
-    JUDGE_STATUS,   /* 5 and 6 */
+    JUDGE_STATUS,   /* 6; not 5, by which whoever restores the terminal knows the last answer */
     JUDGE_PRIVATE,  /* `modes` */
     JUDGE_MODES,    /* insert, new line, cursor */
     JUDGE_WINDOW,   /* sizes, and the titles' stack */
@@ -270,7 +270,7 @@ static int may_ask(enum judgement judgement, const struct parts *parts)
     case JUDGE_QUESTION:
         return alone && number == 0 ? 2 : 0;
     case JUDGE_STATUS:
-        return alone && (number == 6 || (number == 5 && !parts->marker)) ? 2 : 0;
+        return alone && number == 6 ? 2 : 0;
     case JUDGE_ASK:
         return alone ? 2 : 0;
     case JUDGE_WINDOW:

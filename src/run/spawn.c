@@ -63,6 +63,8 @@ static int collect_keep(struct launch *launch, const struct plan *plan, const st
         r = keep_add(launch, fds->stderr_fd);
     if (r == 0)
         r = keep_add(launch, fds->tmp);
+    if (r == 0)
+        r = keep_add(launch, fds->terminal);
     return r;
 }
 
@@ -140,6 +142,10 @@ static int add_word(struct launch *launch, const struct word *word, const struct
         return add_number(launch, "", resolved->session->fd[word->path]);
     case WORD_LAUNCHER:
         return add_number(launch, FD_PATH, fds->launcher);
+    case WORD_TERMINAL:
+        return add_number(launch, FD_PATH, fds->terminal);
+    case WORD_ONTO:
+        return strings_add(&launch->argv, fds->onto);
     case WORD_CHANNEL:
         return add_number(launch, "", fds->channel);
     case WORD_LIVENESS:

@@ -11,13 +11,15 @@
 /* The descriptors that stand behind the placeholders of a plan; -1: not there. */
 #define CHAIN_FDS_NONE                                                                                       \
     {                                                                                                        \
-        .channel = -1, .liveness = -1, .stderr_fd = -1, .tmp = -1, .launcher = -1                            \
+        .channel = -1, .liveness = -1, .stderr_fd = -1, .tmp = -1, .terminal = -1, .launcher = -1            \
     }
 struct chain_fds {
     int channel;
     int liveness;
     int stderr_fd;
     int tmp;
+    int terminal;      /* where the command's own terminal will be */
+    const char *onto;  /* all such descriptors: `N,N` */
     int launcher;      /* kept only where the plan has a word for it */
     const int *others; /* more that cross the chain: what an exec's own checks are tried in; NULL: none */
     size_t other_count;

@@ -137,6 +137,18 @@ static void stop_like_others(void)
     sigaction(SIGTSTP, &ours, NULL);
 }
 
+static void call_parts(const struct supervision *supervision, size_t offset)
+{
+    for (size_t i = 0; i < supervision->part_count; i++) {
+        const struct part *part = &supervision->parts[i];
+        void (*call)(void *self);
+
+        memcpy(&call, (const char *)part->calls + offset, sizeof(call));
+        if (call)
+            call(part->self);
+    }
+}
+
 void supervise_signal(struct supervision *supervision, int signum)
 {
     struct loop *loop = supervision->loop;
@@ -148,13 +160,18 @@ void supervise_signal(struct supervision *supervision, int signum)
     case SIGTSTP:
         /* The command's session is not the terminal's, so the terminal does not stop it: we do. */
         tree_signal_group(tree, SIGSTOP);
+        call_parts(supervision, offsetof(struct part_calls, stop));
         stop_like_others();
+        call_parts(supervision, offsetof(struct part_calls, cont));
         tree_signal_group(tree, SIGCONT);
+        break;
+    case SIGCONT:
+        call_parts(supervision, offsetof(struct part_calls, cont));
+        tree_signal_group(tree, signum);
         break;
     case SIGSTOP: /* nobody can send it to us: a part asks for it */
     case SIGINT:
     case SIGQUIT:
-    case SIGCONT:
         tree_signal_group(tree, signum);
         break;
     case SIGTERM:
@@ -175,18 +192,6 @@ static void on_signal(uv_signal_t *handle, int signum)
         tree_reap(&loop->tree);
     else
         supervise_signal(loop->supervision, signum);
-}
-
-static void call_parts(const struct supervision *supervision, size_t offset)
-{
-    for (size_t i = 0; i < supervision->part_count; i++) {
-        const struct part *part = &supervision->parts[i];
-        void (*call)(void *self);
-
-        memcpy(&call, (const char *)part->calls + offset, sizeof(call));
-        if (call)
-            call(part->self);
-    }
 }
 
 /* EXEC_FAILED, or the end of the channel: the exec has closed it, and the command runs. */

@@ -7,7 +7,7 @@
 #include "report/report.h"
 #include "run/part.h"
 
-#define SUPERVISION_PARTS 4
+#define SUPERVISION_PARTS 5
 
 struct cgroups;
 struct loop;

@@ -233,7 +233,7 @@ void tree_reap(struct tree *tree)
             let_go(pid, status);
         else
             count_reaped(tree, pid, status);
-    if (pid < 0 && errno == ECHILD) {
+    if ((pid < 0 && errno == ECHILD) || (pid == 0 && children_gone())) {
         tree->outcome->survivors_seen_gone = true;
         tree->phase = PHASE_GONE;
         uv_stop(tree->uv);

@@ -1,5 +1,5 @@
 #!/bin/bash
-# terminal.sh - confine on a terminal: the command sees none, its output arrives, what is typed arrives, and the terminal is as before.
+# terminal.sh - confine on a terminal, with --tty none: the command sees none, its output arrives, what is typed arrives, and the terminal is as before.
 . "$(dirname "$0")/compat.sh"
 
 cat >"$test_dir/terminal.py" <<'PY'
@@ -28,7 +28,7 @@ sys.stdout.write(seen.decode(errors='replace').replace('\r\n', '\n'))
 print('status', status)
 PY
 tty() { (cd "$w" && env -i PATH="$path" HOME="$home" TMPDIR="$tmp" LC_ALL=C TERM=xterm CONFINE_MARK="$test_dir" /usr/bin/python3 "$test_dir/terminal.py" "$@"); }
-run_confine=("$confine" run -q --backend "$backend" -w "$w")
+run_confine=("$confine" run -q --tty none --backend "$backend" -w "$w")
 
 is "0, 1, 2 are no terminals; what is written arrives" \
     "$(tty '' '' "${run_confine[@]}" -- sh -c 'for i in 0 1 2; do test -t $i && echo $i is a terminal; done; echo out; echo err >&2; exit 3')" \

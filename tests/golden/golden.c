@@ -139,6 +139,15 @@ static void exec_on_terminal(struct world *w)
     w->host.terminal = true;
     w->host.regular = true;
 }
+static void on_terminal(struct world *w)
+{
+    w->host.terminal = w->host.interactive = true;
+}
+static void terminal_hidden(struct world *w)
+{
+    hide_key(w);
+    on_terminal(w);
+}
 static void open_some(struct world *w)
 {
     static const enum surface opened[] = {SURFACE_UNIX_PATH, SURFACE_IPC_SYSV, SURFACE_PRIV_USERNS};
@@ -351,6 +360,11 @@ static void namespace_exec(struct world *w)
     in_namespace(w);
     exec_on_terminal(w);
 }
+static void namespace_terminal(struct world *w)
+{
+    in_namespace(w);
+    on_terminal(w);
+}
 static void namespace_host(struct world *w)
 {
     in_namespace(w);
@@ -388,6 +402,11 @@ static void bubblewrap_full(struct world *w)
     in_bubblewrap(w);
     w->policy.limit_tmp_size = 0;
     add_path(w, "/home/me/app/inner", GRANT_WRITE, S_IFDIR);
+}
+static void bubblewrap_terminal(struct world *w)
+{
+    in_bubblewrap(w);
+    w->policy.tty = TTY_PRIVATE;
 }
 static void bubblewrap_exec(struct world *w)
 {
@@ -459,6 +478,8 @@ static const struct row {
     {"readable-listed", 7, listed},
     {"exec", 7, as_exec},
     {"exec-terminal", 7, exec_on_terminal},
+    {"terminal", 7, on_terminal},
+    {"terminal-hidden", 7, terminal_hidden},
     {"open-some", 7, open_some},
     {"open-signals", 7, open_signals},
     {"open-tcp", 7, open_tcp},
@@ -497,6 +518,7 @@ static const struct row {
     {"namespace-abi-0", 0, in_namespace},
     {"namespace-abi-9", 9, in_namespace},
     {"namespace-full", 9, namespace_full},
+    {"namespace-terminal", 7, namespace_terminal},
     {"namespace-exec-terminal", 7, namespace_exec},
     {"namespace-network-host", 7, namespace_host},
     {"namespace-root", 7, namespace_root},
@@ -507,6 +529,7 @@ static const struct row {
     {"bubblewrap", 7, in_bubblewrap},
     {"bubblewrap-abi-0", 0, in_bubblewrap},
     {"bubblewrap-full", 9, bubblewrap_full},
+    {"bubblewrap-terminal", 7, bubblewrap_terminal},
     {"bubblewrap-exec-terminal", 7, bubblewrap_exec},
     {"bubblewrap-network-host", 7, bubblewrap_host},
     {"bubblewrap-second", 7, bubblewrap_second},
