@@ -59,6 +59,7 @@ struct namespace_item {
     uint8_t kind; /* enum namespace_kind */
     bool keeps;   /* hide: something below it stays visible */
     bool shown;   /* this item has been put into the view */
+    bool comes;   /* hide: given by its name alone, as sockets of others are, which come and go */
     bool shared;  /* place: the session's, with what other commands have put there */
 };
 

@@ -36,6 +36,26 @@ static bool is_covered(const struct namespace_item *item, const struct namespace
     return false;
 }
 
+/* Has something that comes and goes gone since it was named? A second call says so: then there is nothing to
+ * mask. */
+static bool is_gone(const struct namespace_item *item, int error)
+{
+    struct stat seen;
+
+    return item->comes && (error == ENOENT || error == ENOTDIR) &&
+           fstatat(AT_FDCWD, item->name, &seen, AT_SYMLINK_NOFOLLOW) != 0 && errno == error;
+}
+
+/* Is what has its name now neither the object that AT is open on nor on another file system than that, as its
+ * mask is? Such a thing came later, as all that come after the start. */
+static bool is_replaced(const struct namespace_item *item, int at, const struct stat *seen)
+{
+    struct stat object;
+
+    return item->comes && fstat(at, &object) == 0 && seen->st_dev == object.st_dev &&
+           seen->st_ino != object.st_ino;
+}
+
 /* The item as it is seen, or -1 where nothing of it is: it lies in a place or below what is hidden. */
 static int open_seen(const struct namespace *ns, const struct namespace_item *item, int flags)
 {
@@ -44,6 +64,8 @@ static int open_seen(const struct namespace *ns, const struct namespace_item *it
 
     if ((fd == -ENOENT || fd == -ENOTDIR) && above &&
         (above->kind == KIND_PLACE || above->kind == KIND_HIDE || is_covered(item, above)))
+        return -1;
+    if (is_gone(item, -fd))
         return -1;
     if (fd == -ENOENT || fd == -ENOTDIR)
         chain_fatal(ns->chain, item->name, "was replaced while the view was built");
@@ -62,11 +84,13 @@ static void lay_over(const struct namespace *ns, struct namespace_item *item, co
     if (mount < 0)
         namespace_cannot(ns, CANNOT_MOUNT, item->name, -mount);
     error = mount_attach(mount, at);
-    if (error)
+    if (error && !is_gone(item, -error))
         namespace_cannot(ns, CANNOT_MOUNT, item->name, -error);
     close(mount);
-    if (fstatat(AT_FDCWD, item->name, &seen, AT_SYMLINK_NOFOLLOW) != 0 || seen.st_dev != ns->pool_device ||
-        (seen.st_mode & 07777) != mode)
+    if (fstatat(AT_FDCWD, item->name, &seen, AT_SYMLINK_NOFOLLOW) != 0 ? is_gone(item, errno)
+                                                                       : is_replaced(item, at, &seen))
+        return; /* and its mask with it */
+    if (seen.st_dev != ns->pool_device || (seen.st_mode & 07777) != mode)
         chain_fatal(ns->chain, item->name, "the kernel reported success but it is still there");
     item->shown = true;
 }

@@ -12,6 +12,8 @@
 
 #include <sys/stat.h>
 
+#define TRIES 5 /* to open what comes and goes */
+
 /* Kinds whose tree decides how what lies in it is treated. */
 static bool is_structure(const struct namespace_item *item)
 {
@@ -118,12 +120,14 @@ struct namespace_item *namespace_add(struct namespace *ns, enum namespace_kind k
 
     if (word[0] != '/')
         chain_fatal(ns->chain, word, "usage: not an absolute name");
-    if (given < 0)
+    for (int tries = 0; given < 0 && fd < 0 && tries < TRIES; tries++) {
         fd = open_word(word, &name);
+        if (fd >= 0 || kind != KIND_HIDE || (fd != -ENOENT && fd != -ENOTDIR && fd != -EACCES))
+            break;
+        if (stat(word, &seen) != 0 && errno == -fd) /* two calls say so; else it came back in between */
+            return NULL;
+    }
     error = fd < 0 ? -fd : identify(fd, &seen);
-    if (fd < 0 && kind == KIND_HIDE && (error == ENOENT || error == ENOTDIR || error == EACCES) &&
-        stat(word, &seen) != 0 && errno == error) /* two calls say so */
-        return NULL;
     if (error)
         chain_fatal_errno(ns->chain, word, error);
     if (!name)
@@ -137,7 +141,8 @@ struct namespace_item *namespace_add(struct namespace *ns, enum namespace_kind k
                                     .at = -1,
                                     .shadow = -1,
                                     .part = -1,
-                                    .kind = (uint8_t)kind};
+                                    .kind = (uint8_t)kind,
+                                    .comes = given < 0 && kind == KIND_HIDE};
     item->length = strlen(item->name);
     /* A link here protects another place than the one that is named, and can be replaced itself. */
     if (kind == KIND_PROTECT && given < 0 && strcmp(item->name, word) != 0)
@@ -304,7 +309,8 @@ int namespace_open(const struct namespace *ns, const struct namespace_item *item
     error = identify(fd, &seen);
     if (error)
         chain_fatal_errno(ns->chain, item->name, error);
-    if ((seen.st_dev != item->device || seen.st_ino != item->inode) && !namespace_is_merged(item))
+    if ((seen.st_dev != item->device || seen.st_ino != item->inode) && !item->comes &&
+        !namespace_is_merged(item))
         chain_fatal(ns->chain, item->name, "was replaced while the view was built");
     return fd;
 }

@@ -254,6 +254,17 @@ no'
     is "$user: nothing to hide, and what is out of reach" "$status|$err" "0|"
     run as "$user" "$ns" listen "$ws/s" "$nr" --hide "$ws/s" -- "$ns" connect "$ws/s"
     is "$user: a socket masked" "$out" 13
+    # Sockets of others come and go, also between two steps of a start that is to mask them.
+    : >"$disk/coming"
+    (while [ -e "$disk/coming" ]; do : >"$disk/goes"; rm -f "$disk/goes"; done) &
+    churn=$! failed=0 why=
+    for i in $(seq 40); do
+        run as "$user" "$nr" --hide "$disk/goes" -- true
+        [ "$status" -eq 0 ] || failed=$((failed + 1)) why=$err
+    done
+    rm "$disk/coming"
+    wait "$churn"
+    is "$user: what comes and goes while it is to be hidden" "$failed${why:+: $why}" 0
     for device in /dev/kmsg /dev/fuse /dev/net/tun; do
         [ -c $device ] || continue
         inside --device $device -- sh -c 'ls -l "$1" | cut -c1' sh $device
