@@ -16,6 +16,7 @@
 #include "run/session_wire.h"
 
 #include "backend/backend.h"
+#include "links/acts.h"
 #include "links/chain.h"
 #include "links/kernel_abi.h"
 #include "run/launcher.h"
@@ -42,6 +43,9 @@
 #define PEERS        32
 #define BACKLOG      512
 #define NAMESPACE_OK 'r' /* what process 1 says */
+
+#define CAPABILITY_KILL      5  /* CAP_KILL */
+#define CAPABILITY_SYS_ADMIN 21 /* CAP_SYS_ADMIN */
 
 struct peer {
     int fd;    /* -1: free */
@@ -162,9 +166,15 @@ static int take_init(struct keeper *keeper, struct error *error)
  */
 static int enter_mounts(struct keeper *keeper, struct error *error)
 {
+    const uint32_t needed =
+        1U << CAPABILITY_KILL | 1U << CAPABILITY_SYS_ADMIN; /* for another user's; for mounts */
+    const struct capability_data few[2] = {{.effective = needed, .permitted = needed}, {0}};
+    struct capability_header header = {.version = CAPABILITY_VERSION_3};
+
     if (setns(keeper->join[JOIN_USER], CLONE_NEWUSER) != 0 ||
-        setns(keeper->join[JOIN_TMP], CLONE_NEWNS) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
-        return fail(error, errno, "enter the session");
+        setns(keeper->join[JOIN_TMP], CLONE_NEWNS) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
+        kernel_call(SYS_capset, KERNEL_PTR(&header), KERNEL_PTR(few), 0, 0, 0, 0) != 0)
+        return fail(error, errno ? errno : EPERM, "enter the session");
     keeper->join[JOIN_TMP] = fd_close(keeper->join[JOIN_TMP]);
     keeper->join[JOIN_SHM] = fd_close(keeper->join[JOIN_SHM]);
     return 0;

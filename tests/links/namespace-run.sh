@@ -36,6 +36,18 @@ if [ "$(id -u)" = 0 ]; then
 fi
 numbers=$(cat /proc/sys/kernel/pid_max)
 fatal '--liveness' '--liveness: this descriptor is not open, or one of 0, 1 and 2' "$nr" --liveness 77 -- true
+fatal '--hold without its sockets' '--hold: usage: needs --liveness and --channel, and shows nothing' "$nr" --hold
+fatal '--hold with a command' '--: usage: with --hold there is no command' "$nr" --hold -- true
+fatal '--join of nothing' '--join-user: this descriptor is not open, or one of 0, 1 and 2' "$nr" --join-user 77 -- true
+exec 7</proc/self/ns/user
+fatal '--join of a part' '--join-ipc: usage: a session has this one as well' "$nr" --join-user 7 -- true
+fatal '--join and new ones' '--join-user: usage: not with --hold, --net, --map all or --wait-all' \
+    "$nr" --join-user 7 --join-ipc 7 --join-uts 7 --join-pid 7 --net -- true
+fatal '--join without a supervisor' '--join-user: usage: needs --liveness' \
+    "$nr" --join-user 7 --join-ipc 7 --join-uts 7 --join-pid 7 -- true
+fatal '--join of one that was not left' '--join-user: Invalid argument' \
+    "$nr" --join-user 7 --join-ipc 7 --join-uts 7 --join-pid 7 --liveness 7 -- true
+exec 7<&-
 fatal 'a relative path' 'x: usage: not an absolute name' "$nr" --rw x -- true
 fatal 'a missing path' "$test_dir/none: No such file or directory" "$nr" --rw "$test_dir/none" -- true
 fatal 'the whole tree' '/: usage: not on the root of the whole tree' "$nr" --rw / -- true
