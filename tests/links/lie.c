@@ -51,6 +51,12 @@ static const struct {
     {"write", SYS_write},
     {"chdir", SYS_chdir},
     {"ioctl", SYS_ioctl},
+    {"close", SYS_close},
+    {"sendmsg", SYS_sendmsg},
+#ifdef SYS_open /* newer machines have openat and dup3 alone */
+    {"dup2", SYS_dup2},
+    {"open", SYS_open},
+#endif
 };
 
 static long number_of(const char *name)
