@@ -309,6 +309,20 @@ def the_end_of_a_file(backend):
         same(run.end()[1], 0)
 
 
+def a_terminal(backend):
+    """resize and stdin-close reach a terminal of the command's own."""
+    run = Run([backend, '--tty=private', '--size=80x24'],
+              ['sh', '-c', 'stty size; trap "stty size; exec cat" WINCH; echo ready; while :; do sleep 0.01; done'],
+              stdin=subprocess.PIPE)
+    run.hear('started')
+    same([run.process.stdout.readline().split() for _ in range(2)], [[b'24', b'80'], [b'ready']])
+    run.say(type='resize', columns=132, rows=43)
+    same(run.process.stdout.readline().split(), [b'43', b'132'])
+    run.say(type='stdin-close')
+    same(run.end()[1], 0)
+    same([line for line in run.lines if line['type'] == 'error'], [])
+
+
 def a_slow_reader(backend):
     """Whoever does not read cannot hold the command up, and confine holds a bound for them."""
     run = Run([backend], ['sh', '-c', 'echo ready; read x; echo $x'], stdin=subprocess.PIPE)
@@ -454,7 +468,7 @@ def main():
     print('TAP version 13')
     tests = [ordinary, the_pid_is_the_command, started_only_when_it_has, nothing_started, kill, closed, half_closed,
              closed_before, closed_at_once, signals, grace, stop_and_continue, a_limit, errors, the_end_of_a_file,
-             a_slow_reader, not_for_the_command, refused, by_name, a_stranger_listens]
+             a_terminal, a_slow_reader, not_for_the_command, refused, by_name, a_stranger_listens]
     only = sys.argv[1:]
     for backend in BACKENDS:
         for test in tests:
