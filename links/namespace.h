@@ -21,6 +21,7 @@
 
 #define NAMESPACE_READY   'r' /* what pid 1 says when it has given up all that it must not have */
 #define NAMESPACE_DEVICES 6   /* nodes that are always in /dev */
+#define NAMESPACE_TRIES   100 /* to open what comes and goes */
 #define NAMESPACE_PART    32  /* bytes of the name of a part of the pool, NUL included */
 
 /* What an item is. Of items with one name a later kind is laid over an earlier one, so that what restricts

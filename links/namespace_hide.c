@@ -46,14 +46,13 @@ static bool is_gone(const struct namespace_item *item, int error)
            fstatat(AT_FDCWD, item->name, &seen, AT_SYMLINK_NOFOLLOW) != 0 && errno == error;
 }
 
-/* Is what has its name now neither the object that AT is open on nor on another file system than that, as its
- * mask is? Such a thing came later, as all that come after the start. */
-static bool is_replaced(const struct namespace_item *item, int at, const struct stat *seen)
+/* Was it taken away, the object that AT is open on, and a mask with it? What has its name now came later, as
+ * all that comes after the start. */
+static bool is_removed(const struct namespace_item *item, int at)
 {
-    struct stat object;
+    struct stat object = {.st_nlink = 1};
 
-    return item->comes && fstat(at, &object) == 0 && seen->st_dev == object.st_dev &&
-           seen->st_ino != object.st_ino;
+    return item->comes && fstat(at, &object) == 0 && object.st_nlink == 0;
 }
 
 /* The item as it is seen, or -1 where nothing of it is: it lies in a place or below what is hidden. */
@@ -65,8 +64,11 @@ static int open_seen(const struct namespace *ns, const struct namespace_item *it
     if ((fd == -ENOENT || fd == -ENOTDIR) && above &&
         (above->kind == KIND_PLACE || above->kind == KIND_HIDE || is_covered(item, above)))
         return -1;
-    if (is_gone(item, -fd))
-        return -1;
+    for (int tries = 0; fd < 0 && item->comes && tries < NAMESPACE_TRIES; tries++) {
+        if (is_gone(item, -fd))
+            return -1;
+        fd = namespace_open(ns, item, flags);
+    }
     if (fd == -ENOENT || fd == -ENOTDIR)
         chain_fatal(ns->chain, item->name, "was replaced while the view was built");
     if (fd < 0)
@@ -84,15 +86,13 @@ static void lay_over(const struct namespace *ns, struct namespace_item *item, co
     if (mount < 0)
         namespace_cannot(ns, CANNOT_MOUNT, item->name, -mount);
     error = mount_attach(mount, at);
-    if (error && !is_gone(item, -error))
+    if (error && !is_removed(item, at))
         namespace_cannot(ns, CANNOT_MOUNT, item->name, -error);
     close(mount);
-    if (fstatat(AT_FDCWD, item->name, &seen, AT_SYMLINK_NOFOLLOW) != 0 ? is_gone(item, errno)
-                                                                       : is_replaced(item, at, &seen))
-        return; /* and its mask with it */
-    if (seen.st_dev != ns->pool_device || (seen.st_mode & 07777) != mode)
+    item->shown = fstatat(AT_FDCWD, item->name, &seen, AT_SYMLINK_NOFOLLOW) == 0 &&
+                  seen.st_dev == ns->pool_device && (seen.st_mode & 07777) == mode;
+    if (!item->shown && !is_removed(item, at))
         chain_fatal(ns->chain, item->name, "the kernel reported success but it is still there");
-    item->shown = true;
 }
 
 /* The two empty objects that every mask is a mount of; made when there is a first one. */

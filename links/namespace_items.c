@@ -12,8 +12,6 @@
 
 #include <sys/stat.h>
 
-#define TRIES 5 /* to open what comes and goes */
-
 /* Kinds whose tree decides how what lies in it is treated. */
 static bool is_structure(const struct namespace_item *item)
 {
@@ -120,7 +118,7 @@ struct namespace_item *namespace_add(struct namespace *ns, enum namespace_kind k
 
     if (word[0] != '/')
         chain_fatal(ns->chain, word, "usage: not an absolute name");
-    for (int tries = 0; given < 0 && fd < 0 && tries < TRIES; tries++) {
+    for (int tries = 0; given < 0 && fd < 0 && tries < NAMESPACE_TRIES; tries++) {
         fd = open_word(word, &name);
         if (fd >= 0 || kind != KIND_HIDE || (fd != -ENOENT && fd != -ENOTDIR && fd != -EACCES))
             break;
