@@ -319,31 +319,6 @@ static int make_group(struct cgroups *cgroups, const struct cgroup_place *place)
     return 0;
 }
 
-int cgroups_make(struct cgroups *cgroups, unsigned wanted)
-{
-    struct cgroup_place place;
-    int r = -EAGAIN;
-
-    *cgroups = (struct cgroups)CGROUPS_NONE;
-    for (int i = 0; i < FIND_TRIES && r == -EAGAIN; i++) {
-        cgroups_remove(cgroups);
-        r = cgroup_find(2, wanted | CGROUP_BIT(CGROUP_TREE), &place);
-        if (r == 0 && place.version)
-            r = make_group(cgroups, &place);
-    }
-    for (int use = 0; use < CGROUP_USES && r == 0; use++) {
-        if (!(wanted & CGROUP_BIT(use)) || cgroups->of[use])
-            continue;
-        r = cgroup_find(1, CGROUP_BIT(use), &place);
-        if (r == 0 && place.version)
-            r = make_group(cgroups, &place);
-    }
-    /* Any group holds all of the tree. */
-    if (r == 0 && !cgroups->of[CGROUP_TREE] && cgroups->count > 0)
-        cgroups->of[CGROUP_TREE] = &cgroups->group[0];
-    return r;
-}
-
 bool cgroups_join(struct cgroups *cgroups)
 {
     for (size_t i = 0; i < cgroups->count; i++) {
@@ -424,27 +399,66 @@ static int put_back(struct cgroup *group)
     return r;
 }
 
+static int remove_last(struct cgroups *cgroups)
+{
+    struct cgroup *group = &cgroups->group[--cgroups->count];
+    int r = 0;
+
+    if (group->directory >= 0)
+        r = remove_directory(group->place, group->name);
+    if (r == 0 && (group->turned || group->leaf >= 0))
+        r = put_back(group);
+    fd_close(group->procs);
+    fd_close(group->leaf);
+    fd_close(group->directory);
+    fd_close(group->place);
+    return r;
+}
+
 int cgroups_remove(struct cgroups *cgroups)
 {
     int first = 0;
 
     while (cgroups->count > 0) {
-        struct cgroup *group = &cgroups->group[cgroups->count - 1];
-        int r = 0;
+        int r = remove_last(cgroups);
 
-        if (group->directory >= 0)
-            r = remove_directory(group->place, group->name);
-        if (r == 0 && (group->turned || group->leaf >= 0))
-            r = put_back(group);
-        fd_close(group->procs);
-        fd_close(group->leaf);
-        fd_close(group->directory);
-        fd_close(group->place);
-        cgroups->count--;
         first = first ? first : r;
     }
     memset(cgroups->of, 0, sizeof(cgroups->of));
     return first;
+}
+
+/* A module of the kernel may refuse what the modes allow: then this is no place. */
+static int make_in(struct cgroups *cgroups, const struct cgroup_place *place)
+{
+    int r = make_group(cgroups, place);
+
+    return r == -EACCES || r == -EPERM || r == -EROFS ? remove_last(cgroups) : r;
+}
+
+int cgroups_make(struct cgroups *cgroups, unsigned wanted)
+{
+    struct cgroup_place place;
+    int r = -EAGAIN;
+
+    *cgroups = (struct cgroups)CGROUPS_NONE;
+    for (int i = 0; i < FIND_TRIES && r == -EAGAIN; i++) {
+        cgroups_remove(cgroups);
+        r = cgroup_find(2, wanted | CGROUP_BIT(CGROUP_TREE), &place);
+        if (r == 0 && place.version)
+            r = make_in(cgroups, &place);
+    }
+    for (int use = 0; use < CGROUP_USES && r == 0; use++) {
+        if (!(wanted & CGROUP_BIT(use)) || cgroups->of[use])
+            continue;
+        r = cgroup_find(1, CGROUP_BIT(use), &place);
+        if (r == 0 && place.version)
+            r = make_in(cgroups, &place);
+    }
+    /* Any group holds all of the tree. */
+    if (r == 0 && !cgroups->of[CGROUP_TREE] && cgroups->count > 0)
+        cgroups->of[CGROUP_TREE] = &cgroups->group[0];
+    return r;
 }
 
 /* --- values --------------------------------------------------------------------------------------------- */

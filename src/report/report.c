@@ -144,6 +144,8 @@ static void add_outcome(const struct outcome *outcome, struct sentences *sentenc
             add_sentence(sentences, " Ended by the limit %s.", outcome->limit ? outcome->limit : "?");
         break;
     }
+    if (outcome->output_truncated)
+        add_sentence(sentences, " Its output was cut off by the limit output.");
     if (outcome->survivors_killed > 0)
         add_sentence(sentences, " %u process%s left behind %s killed.", outcome->survivors_killed,
                      outcome->survivors_killed == 1 ? "" : "es",

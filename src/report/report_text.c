@@ -65,6 +65,8 @@ static void add_notable(const struct report *report, bool everything, struct tex
         add_linef(text, "the time limit ended the run after %llu ms", (unsigned long long)outcome->wall_ms);
     if (outcome->kind == OUTCOME_LIMIT)
         add_linef(text, "the limit %s ended the run", outcome->limit ? outcome->limit : "?");
+    if (outcome->output_truncated)
+        add_line(text, "output was cut off by the limit output");
     if (outcome->survivors_killed > 0)
         add_linef(text, "%u process%s left behind %s killed", outcome->survivors_killed,
                   outcome->survivors_killed == 1 ? "" : "es",
