@@ -60,12 +60,16 @@ void build_detach(struct builder *b)
     build_word(b, "--");
 }
 
-/* On a terminal where somebody sits at both ends, or where it was asked for. */
+/* Where it was asked for, or on a terminal where somebody sits at both ends. Not by itself where something is
+ * to live on behind the command: with the leader of its session, a terminal hangs up on the rest. */
 static bool wants_terminal(const struct builder *b)
 {
-    enum tty tty = b->resolved->policy->tty;
+    const struct policy *policy = b->resolved->policy;
+    bool lives_on = policy->wait_all || b->resolved->session;
 
-    return b->supervised && (tty == TTY_PRIVATE || (tty == TTY_AUTO && b->host->interactive));
+    if (!b->supervised)
+        return false;
+    return policy->tty == TTY_PRIVATE || (policy->tty == TTY_AUTO && b->host->interactive && !lives_on);
 }
 
 void build_terminal(struct builder *b)
