@@ -69,6 +69,7 @@ enum {
     ON_TERMINAL = 1 << 4,   /* a run of its own, on a terminal */
     SEEN_INSIDE = 1 << 5,   /* it has no effect outside: the act's answer decides */
     OWN_RUN = 1 << 7,       /* a run of its own: it may end it */
+    KILLED = 1 << 8,        /* with OWN_RUN: whoever supervises is killed before the look */
     NEEDS_ROOT = 1 << 6,    /* its object can only be made by root */
 };
 
@@ -91,8 +92,9 @@ struct attempt {
 
 /* The groups; each ends with a NULL id. */
 extern const struct attempt files_attempts[], view_attempts[], metadata_attempts[], network_attempts[],
-    local_attempts[], protected_attempts[], ipc_attempts[], process_attempts[], privilege_attempts[],
-    terminal_attempts[], inherited_attempts[], limit_attempts[], later_attempts[];
+    local_attempts[], protected_attempts[], ipc_attempts[], process_attempts[], signal_attempts[],
+    setup_attempts[], privilege_attempts[], terminal_attempts[], inherited_attempts[], limit_attempts[],
+    later_attempts[];
 
 struct attempt_group {
     const char *name;

@@ -24,6 +24,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { PATIENCE_MS = 60000 };
@@ -141,6 +142,7 @@ static void prepare(struct entry *entry, struct trial *trial, const struct batte
     else if (result < 0) {
         trial->answer.errnum = -result;
         conclude(entry, "error", "its object could not be made");
+        entry->inside.answer = trial->answer;
     }
 }
 
@@ -249,7 +251,7 @@ static int end_runner(struct runner *runner)
     int status = 0;
 
     close(runner->orders);
-    while (waitpid(runner->pid, &status, 0) < 0 && errno == EINTR)
+    while (runner->pid > 0 && waitpid(runner->pid, &status, 0) < 0 && errno == EINTR)
         ;
     close(runner->answers);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -348,7 +350,7 @@ static void run_side(struct battery *battery, struct entry *entries, size_t coun
 static void prepare_early(struct battery *battery, struct entry *entries, size_t count, bool control)
 {
     for (size_t i = 0; i < count; i++)
-        if (!entries[i].verdict && entries[i].attempt->flags & BEFORE_START)
+        if (!entries[i].verdict && (entries[i].attempt->flags & (BEFORE_START | OWN_RUN)) == BEFORE_START)
             prepare(&entries[i], control ? &entries[i].control : &entries[i].inside, battery, control, 0);
 }
 
@@ -392,25 +394,56 @@ static void run_terminals(struct battery *battery, struct entry *entries, size_t
     }
 }
 
+/* As whoever started it. */
+static void kill_runner(const struct battery *battery, struct runner *runner)
+{
+    if (battery->root && seteuid(0) != 0)
+        _exit(125);
+    kill(runner->pid, SIGKILL);
+    if (battery->root && seteuid(battery->uid) != 0)
+        _exit(125);
+    while (waitpid(runner->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    runner->pid = 0;
+    runner->lost = true;
+}
+
+/* What is to end by itself may take its time; what has no reason to end is not waited for. */
+static int look_patiently(const struct attempt *attempt, struct trial *trial)
+{
+    struct timespec pause = {.tv_nsec = 50000000};
+    int crossed = look(attempt, trial);
+
+    for (int i = 0; i < 200 && crossed == 1 && !trial->control && attempt->flags & KILLED; i++) {
+        nanosleep(&pause, NULL);
+        crossed = look(attempt, trial);
+    }
+    return crossed;
+}
+
 /* One half on a side of its own. That the run is ended is an answer. */
 static void run_alone(struct battery *battery, struct entry *entry, bool control)
 {
     struct trial *trial = control ? &entry->control : &entry->inside;
-    struct runner runner;
-    int result = start_runner(&runner, battery, control);
+    struct runner runner = {.orders = -1, .answers = -1, .report = -1};
 
-    if (result == 0)
-        prepare(entry, trial, battery, control, runner.pid);
-    else
+    if (entry->attempt->flags & BEFORE_START)
+        prepare(entry, trial, battery, control, 0);
+    if (!entry->verdict && start_runner(&runner, battery, control) < 0)
         conclude(entry, "error", "the run could not be started");
+    else if (!entry->verdict && !(entry->attempt->flags & BEFORE_START))
+        prepare(entry, trial, battery, control, runner.pid);
     if (!entry->verdict) {
         order_act(&runner, trial);
         if (runner.lost)
             trial->answer = (struct answer){.errnum = EINTR, .signal = SIGKILL};
-        note_look(entry, trial, look(entry->attempt, trial));
+        if (entry->attempt->flags & KILLED)
+            kill_runner(battery, &runner);
+        note_look(entry, trial, look_patiently(entry->attempt, trial));
         release_act(&runner);
     }
-    end_runner(&runner);
+    if (runner.pid || runner.orders >= 0)
+        end_runner(&runner);
     if (runner.report >= 0)
         close(runner.report);
     end_trial(trial, entry->attempt);

@@ -176,7 +176,7 @@ static void finish_mqueue(struct trial *trial)
 
 enum {
     KEY_OF_USER = -4,
-    KEY_OF_PROCESS = -2,
+    KEY_OF_SESSION = -3,
     KEY_UNLINK = 9,
     KEY_SEARCH = 10,
     KEY_READ = 11,
@@ -231,6 +231,58 @@ static int act_read_key(const struct order *order, struct answer *answer)
                                                                                                       : 0;
 }
 
+/* A key in the session of the caller. */
+static int prepare_session_key(struct trial *trial)
+{
+    char name[MARK_SIZE + 16];
+
+    name_key(&trial->order, name);
+    trial->id = syscall(SYS_add_key, "user", name, trial->secret, MARK_SIZE - 1, KEY_OF_SESSION);
+    return trial->id < 0 ? place_skip(trial, "there are no keys here") : 0;
+}
+
+static int act_session_key(const struct order *order, struct answer *answer)
+{
+    char name[MARK_SIZE + 16];
+    long key;
+
+    name_key(order, name);
+    key = syscall(SYS_keyctl, KEY_SEARCH, KEY_OF_SESSION, "user", name, 0);
+    if (key < 0)
+        return errno;
+    return syscall(SYS_keyctl, KEY_READ, key, answer->data, sizeof(answer->data), 0) < 0 ? errno : 0;
+}
+
+static void finish_session_key(struct trial *trial)
+{
+    if (trial->id > 0)
+        syscall(SYS_keyctl, KEY_UNLINK, trial->id, KEY_OF_SESSION, 0, 0);
+}
+
+/* The kernel's own list of such objects. */
+static int act_list_memory(const struct order *order, struct answer *answer)
+{
+    static char text[1 << 16];
+    int fd = open("/proc/sysvipc/shm", O_RDONLY);
+    ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+    if (length < 0)
+        return errno;
+    text[length] = '\0';
+    for (char *line = strchr(text, '\n'); line && *++line; line = strchr(line, '\n')) {
+        long key, id;
+
+        if (sscanf(line, "%ld %ld", &key, &id) == 2 && id == order->number[0])
+            answer->number = id + 1;
+    }
+    return answer->number ? 0 : ENOENT;
+}
+
+static int look_listed(struct trial *trial)
+{
+    return trial->answer.errnum == 0 && trial->answer.number == trial->id + 1;
+}
+
 #define SHARES "programs of the user trust what is in their shared objects"
 #define KEYS   "credentials of file systems and tickets are kept there"
 
@@ -247,5 +299,10 @@ const struct attempt ipc_attempts[] = {
      act_queue, look_queue, finish_queue},
     {"IPC-08", SURFACE_IPC_KEYRING, 0, "keyctl(KEYCTL_READ, number)", "read a key of the user by its number",
      KEYS, prepare_key, act_read_key, look_secret, finish_key},
+    {"IPC-09", SURFACE_IPC_KEYRING, BEFORE_START, "keyctl(KEYCTL_SEARCH, session); keyctl(KEYCTL_READ)",
+     "read a key of the caller's session", KEYS, prepare_session_key, act_session_key, look_secret,
+     finish_session_key},
+    {"IPC-10", SURFACE_PROC_VISIBLE, 0, "open(/proc/sysvipc/shm)", "see which processes have System V memory",
+     SHARES, prepare_memory, act_list_memory, look_listed, finish_memory},
     {0},
 };

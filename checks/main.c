@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 const struct attempt_group attempt_groups[] = {
@@ -31,6 +32,8 @@ const struct attempt_group attempt_groups[] = {
     {"local", local_attempts},
     {"ipc", ipc_attempts},
     {"processes", process_attempts},
+    {"signals", signal_attempts},
+    {"setup", setup_attempts},
     {"privilege", privilege_attempts},
     {"terminal", terminal_attempts},
     {"inherited", inherited_attempts},
@@ -138,6 +141,16 @@ static int fill_workspace(const struct battery *battery)
     return result;
 }
 
+/* A session of keys for this battery alone, in which the user's own are found. A kernel without keys has
+ * none. */
+static void begin_keys(void)
+{
+    enum { JOIN = 1, LINK = 8, OF_SESSION = -3, OF_USER = -4 };
+
+    if (syscall(SYS_keyctl, JOIN, NULL, 0, 0, 0) >= 0)
+        syscall(SYS_keyctl, LINK, OF_USER, OF_SESSION, 0, 0);
+}
+
 static int main_battery(char **words, const char *self)
 {
     static struct battery battery;
@@ -162,6 +175,7 @@ static int main_battery(char **words, const char *self)
     if (place_join(outside, battery.base, "outside") < 0 || mkdir(outside, 0755) != 0 ||
         set_secrets(&battery) < 0)
         return fail(battery.base, strerror(errno));
+    begin_keys();
     if (battery.own_workspace && fill_workspace(&battery) < 0)
         return fail(battery.workspace, "it could not be filled");
     result = battery_run(&battery);

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -195,6 +196,55 @@ static int look_flags(struct trial *trial)
     return result;
 }
 
+static int act_chmod_descriptor(const struct order *order, struct answer *answer)
+{
+    char name[40];
+    int fd = open(order->path[0], O_PATH);
+
+    (void)answer;
+    if (fd < 0)
+        return errno;
+    snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+    return answer_of(chmod(name, 0666));
+}
+
+static int act_chown_path(const struct order *order, struct answer *answer)
+{
+    int fd = open(order->path[0], O_PATH);
+
+    (void)answer;
+    if (fd < 0)
+        return errno;
+    return answer_of(fchownat(fd, "", (uid_t)-1, getgid(), AT_EMPTY_PATH));
+}
+
+/* Version 2; the owner may do anything, and so may everybody else. */
+static int act_acl(const struct order *order, struct answer *answer)
+{
+    static const struct {
+        uint16_t tag, permissions;
+        uint32_t id;
+    } entries[] = {{1, 6, ~0U}, {4, 6, ~0U}, {32, 6, ~0U}};
+    unsigned char list[4 + sizeof(entries)] = {2};
+
+    (void)answer;
+    memcpy(list + 4, entries, sizeof(entries));
+    return answer_of(setxattr(order->path[0], "system.posix_acl_access", list, sizeof(list), 0));
+}
+
+static int act_directory(const struct order *order, struct answer *answer)
+{
+    (void)answer;
+    return answer_of(chmod(order->path[1], 0777));
+}
+
+static int look_directory(struct trial *trial)
+{
+    struct stat object;
+
+    return stat(trial->dir, &object) != 0 ? -errno : (object.st_mode & 07777) == 0777;
+}
+
 #define METADATA(id, call, what, prepare, act, look)                                                         \
     {                                                                                                        \
         id, SURFACE_FS_METADATA, 0, call, what,                                                              \
@@ -230,5 +280,13 @@ const struct attempt metadata_attempts[] = {
              "set a flag of a file outside", place_victim, act_flags, look_flags),
     METADATA("FS-111", "file_setattr(outside/victim)", "set a flag by the newer call", place_victim,
              act_file_setattr, look_flags),
+    METADATA("FS-114", "chmod(/proc/self/fd/N, 0666)", "change a mode through what was opened as a mere path",
+             place_victim, act_chmod_descriptor, look_mode),
+    METADATA("FS-115", "fchownat(N, AT_EMPTY_PATH)", "change a group through what was opened as a mere path",
+             prepare_changed, act_chown_path, look_changed_time),
+    METADATA("FS-116", "setxattr(outside/victim, system.posix_acl_access)",
+             "change who may do what, as a list", place_victim, act_acl, look_mode),
+    METADATA("FS-117", "chmod(outside, 0777)", "change the mode of a directory outside", NULL, act_directory,
+             look_directory),
     {0},
 };

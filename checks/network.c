@@ -137,6 +137,68 @@ static int act_mapped(const struct order *order, struct answer *answer)
     return socket_connect(order, &name, sizeof(name.in6), SOCK_STREAM, 0);
 }
 
+/* To IPv6 loopback, where somebody listens as well. */
+static int prepare_inet6(struct trial *trial, int type)
+{
+    union name name = {.in6 = {.sin6_family = AF_INET6}};
+    socklen_t size = sizeof(name.in6);
+    int fd = socket(AF_INET6, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    name.in6.sin6_addr.s6_addr[15] = 1;
+    if (fd < 0 || bind(fd, &name.any, size) != 0) {
+        if (fd >= 0)
+            close(fd);
+        return place_skip(trial, "there is no IPv6 here");
+    }
+    trial->fd[0] = fd;
+    if ((type == SOCK_STREAM && listen(fd, 5) != 0) || getsockname(fd, &name.any, &size) != 0)
+        return -errno;
+    trial->order.number[0] = ntohs(name.in6.sin6_port);
+    return 0;
+}
+
+static int prepare_tcp6(struct trial *trial)
+{
+    return prepare_inet6(trial, SOCK_STREAM);
+}
+
+static int prepare_udp6(struct trial *trial)
+{
+    return prepare_inet6(trial, SOCK_DGRAM);
+}
+
+static int connect_inet6(const struct order *order, int type)
+{
+    union name name = {.in6 = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)order->number[0])}};
+
+    name.in6.sin6_addr.s6_addr[15] = 1;
+    return socket_connect(order, &name, sizeof(name.in6), type, 0);
+}
+
+static int act_tcp6(const struct order *order, struct answer *answer)
+{
+    (void)answer;
+    return connect_inet6(order, SOCK_STREAM);
+}
+
+static int act_udp6(const struct order *order, struct answer *answer)
+{
+    (void)answer;
+    return connect_inet6(order, SOCK_DGRAM);
+}
+
+/* A family of its own that falls back to TCP. */
+static int act_smc(const struct order *order, struct answer *answer)
+{
+    union name name = loopback(order->number[0]);
+    int fd = socket(43, SOCK_STREAM, 0);
+
+    (void)answer;
+    if (fd < 0 || connect(fd, &name.any, sizeof(name.in)) != 0)
+        return errno;
+    return send_mark(fd, order);
+}
+
 static int act_fastopen(const struct order *order, struct answer *answer)
 {
     union name name = loopback(order->number[0]);
@@ -293,6 +355,34 @@ static int act_alg(const struct order *order, struct answer *answer)
     (void)order;
     (void)answer;
     return act_socket(38, SOCK_SEQPACKET, 0);
+}
+
+static int act_dccp(const struct order *order, struct answer *answer)
+{
+    (void)order;
+    (void)answer;
+    return act_socket(AF_INET, 6 /* SOCK_DCCP */, 33);
+}
+
+static int act_lite(const struct order *order, struct answer *answer)
+{
+    (void)order;
+    (void)answer;
+    return act_socket(AF_INET, SOCK_DGRAM, 136);
+}
+
+static int act_xdp(const struct order *order, struct answer *answer)
+{
+    (void)order;
+    (void)answer;
+    return act_socket(44, SOCK_RAW, 0);
+}
+
+static int act_route(const struct order *order, struct answer *answer)
+{
+    (void)order;
+    (void)answer;
+    return act_socket(AF_NETLINK, SOCK_RAW, 9 /* audit */);
 }
 
 static int act_sctp(const struct order *order, struct answer *answer)
@@ -452,5 +542,14 @@ const struct attempt network_attempts[] = {
     UDP("NET-33", "sendmsg(UDP)", "send a datagram without connecting", act_udp_unconnected, look_received),
     {"NET-34", SURFACE_NET_UDP, 0, "bind(UDP, 127.0.0.1)", "take a UDP port of the host", SENDS, NULL,
      act_bind_udp, look_bound, NULL},
+    TCP("NET-41", "connect(::1)", "connect by TCP over IPv6", prepare_tcp6, act_tcp6, look_accepted),
+    {"NET-42", SURFACE_NET_UDP, 0, "connect(::1, UDP); send()", "send a datagram over IPv6", SENDS,
+     prepare_udp6, act_udp6, look_received, NULL},
+    TCP("NET-43", "socket(AF_SMC); connect()", "connect by a family that falls back to TCP", prepare_tcp,
+        act_smc, look_accepted),
+    OTHER("NET-44", "socket(SOCK_DCCP)", "make a DCCP socket", act_dccp),
+    OTHER("NET-45", "socket(IPPROTO_UDPLITE)", "make a UDP-Lite socket", act_lite),
+    OTHER("NET-46", "socket(AF_XDP)", "make a socket that bypasses the network stack", act_xdp),
+    OTHER("NET-47", "socket(NETLINK_AUDIT)", "speak to the audit of the kernel", act_route),
     {0},
 };

@@ -10,6 +10,7 @@
 
 #include "links/kernel_abi.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -82,6 +83,20 @@ int place_read(const char *path, char *data, size_t size)
     close(fd);
     data[length > 0 ? length : 0] = '\0';
     return (int)length;
+}
+
+int place_find(const char *directory, const char *beginning)
+{
+    DIR *names = opendir(directory);
+    struct dirent *entry;
+    int found = 0;
+
+    if (!names)
+        return -errno;
+    while ((entry = readdir(names)))
+        found |= strncmp(entry->d_name, beginning, strlen(beginning)) == 0;
+    closedir(names);
+    return found;
 }
 
 int place_keep(struct trial *trial, int index, int fd)
@@ -234,4 +249,18 @@ int place_process(struct trial *trial)
     trial->order.number[1] = hold[1];
     trial->order.number[2] = KERNEL_PTR(VICTIM_MEMORY);
     return result;
+}
+
+int place_alone(struct trial *trial)
+{
+    trial->group = 0;
+    return place_process(trial);
+}
+
+int place_read_process(struct trial *trial, const char *name, char *text, size_t size)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%ld/%s", trial->order.number[0], name);
+    return place_read(path, text, size);
 }

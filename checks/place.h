@@ -34,6 +34,8 @@ int place_file(char path[PLACE_SIZE], const char *directory, const char *name, c
 int place_join(char path[PLACE_SIZE], const char *directory, const char *name);
 /* place_read() - the first bytes of a file. Return: their number or -errno. */
 int place_read(const char *path, char *data, size_t size);
+/* place_find() - is there a name that begins so? Return: 1, 0 or -errno. */
+int place_find(const char *directory, const char *beginning);
 /* place_keep() - hold a descriptor until the trial ends. @fd: -1 stands for errno. Return: 0 or -errno. */
 int place_keep(struct trial *trial, int index, int fd);
 /* place_skip() - Return: SKIP. */
@@ -55,6 +57,10 @@ int look_secret(struct trial *trial);
  * pipe whose other end is fd[0], shared memory at number[2], the secret in its arguments and environment.
  */
 int place_process(struct trial *trial);
+/* place_alone() - the same, in no group of those that act. */
+int place_alone(struct trial *trial);
+/* place_read_process() - a file of that process in /proc. Return: as place_read(). */
+int place_read_process(struct trial *trial, const char *name, char *text, size_t size);
 /* place_helper() - a child that calls @work and ends with us. Return: 0 or -errno. */
 int place_helper(struct trial *trial, int index, void (*work)(struct trial *trial));
 /* victim_main() - what that process does. */

@@ -310,6 +310,21 @@ static int prepare_foreign(struct trial *trial)
     return result < 0 ? result : give_to_root(trial, 0, NULL, 0);
 }
 
+static int act_capable(const struct order *order, struct answer *answer)
+{
+    (void)order;
+    (void)answer;
+    return own_capabilities() ? 0 : EPERM;
+}
+
+/* The promise that no program gives more than its caller has. */
+static int act_no_promise(const struct order *order, struct answer *answer)
+{
+    (void)order;
+    (void)answer;
+    return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 0 ? 0 : EPERM;
+}
+
 static int act_bpf(const struct order *order, struct answer *answer)
 {
     uint32_t attributes[32] = {2 /* array */, 4, 4, 1};
@@ -398,6 +413,9 @@ const struct attempt privilege_attempts[] = {
             act_mount, NULL),
     CAPABLE("PROC-53", NEEDS_ROOT, "open(file of another user, mode 0)",
             "read a file that its owner keeps to himself", prepare_foreign, act_override, look_secret),
+    CAPABLE("PROC-54", SEEN_INSIDE, "capget()", "hold a capability", NULL, act_capable, NULL),
+    {"PROC-55", SURFACE_PRIV_SETUID, SEEN_INSIDE, "prctl(PR_GET_NO_NEW_PRIVS)",
+     "be free to start programs that give more rights", GAINS, NULL, act_no_promise, NULL, NULL},
     KERNEL("KERN-02", "bpf(BPF_MAP_CREATE)", "reach the kernel's own programs", act_bpf),
     KERNEL("KERN-03", "userfaultfd()", "hold the kernel up in the middle of a copy", act_userfault),
     KERNEL("KERN-04", "io_uring_setup()", "reach the kernel by a ring", act_ring),

@@ -1,5 +1,5 @@
 /*
- * processes.c - signals to, memory of and limits for a process outside, of the same user.
+ * processes.c - memory of and limits for a process outside, of the same user.
  */
 #include "place.h"
 
@@ -20,138 +20,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { TEST_SIGNAL = SIGURG }; /* nothing happens to those who do not wait for it */
-
 static int answer_of(long result)
 {
     return result < 0 ? errno : 0;
-}
-
-/* --- signals: the victim blocks all of them, so that what was sent can be read
- * --------------------------------- */
-
-static int read_process(struct trial *trial, const char *name, char *text, size_t size)
-{
-    char path[64];
-
-    snprintf(path, sizeof(path), "/proc/%ld/%s", trial->order.number[0], name);
-    return place_read(path, text, size);
-}
-
-static int look_signalled(struct trial *trial)
-{
-    static const char *const keys[] = {"SigPnd:", "ShdPnd:"};
-    char text[4096];
-    int length = read_process(trial, "status", text, sizeof(text));
-
-    for (size_t i = 0; length > 0 && i < ITEMS(keys); i++) {
-        const char *line = strstr(text, keys[i]);
-
-        if (line && strtoull(line + strlen(keys[i]), NULL, 16))
-            return 1;
-    }
-    return length < 0 ? length : 0;
-}
-
-static int act_kill(const struct order *order, struct answer *answer)
-{
-    (void)answer;
-    return answer_of(kill((pid_t)order->number[0], TEST_SIGNAL));
-}
-
-static int act_kill_group(const struct order *order, struct answer *answer)
-{
-    (void)order;
-    (void)answer;
-    return answer_of(kill(0, TEST_SIGNAL));
-}
-
-static int act_kill_named_group(const struct order *order, struct answer *answer)
-{
-    (void)answer;
-    return answer_of(kill((pid_t)-order->number[3], TEST_SIGNAL));
-}
-
-static int act_pidfd_signal(const struct order *order, struct answer *answer)
-{
-    int fd = (int)syscall(SYS_pidfd_open, order->number[0], 0);
-
-    (void)answer;
-    if (fd < 0)
-        return errno;
-    return answer_of(syscall(SYS_pidfd_send_signal, fd, TEST_SIGNAL, NULL, 0));
-}
-
-static int act_proc_pidfd_signal(const struct order *order, struct answer *answer)
-{
-    char path[40];
-    int fd;
-
-    (void)answer;
-    snprintf(path, sizeof(path), "/proc/%ld", order->number[0]);
-    fd = open(path, O_RDONLY | O_DIRECTORY);
-    if (fd < 0)
-        return errno;
-    return answer_of(syscall(SYS_pidfd_send_signal, fd, TEST_SIGNAL, NULL, 0));
-}
-
-static int act_tgkill(const struct order *order, struct answer *answer)
-{
-    (void)answer;
-    return answer_of(syscall(SYS_tgkill, order->number[0], order->number[0], TEST_SIGNAL));
-}
-
-static int act_tkill(const struct order *order, struct answer *answer)
-{
-    (void)answer;
-    return answer_of(syscall(SYS_tkill, order->number[0], TEST_SIGNAL));
-}
-
-static int act_queue_signal(const struct order *order, struct answer *answer)
-{
-    siginfo_t info = {.si_signo = TEST_SIGNAL, .si_code = SI_QUEUE};
-
-    (void)answer;
-    return answer_of(syscall(SYS_rt_sigqueueinfo, order->number[0], TEST_SIGNAL, &info));
-}
-
-/* The kernel sends it, when something arrives at a descriptor. */
-static int act_owner(const struct order *order, struct answer *answer)
-{
-    int pair[2];
-
-    (void)answer;
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0 ||
-        fcntl(pair[0], F_SETOWN, (int)order->number[0]) != 0 || fcntl(pair[0], F_SETFL, O_ASYNC) != 0)
-        return errno;
-    return write(pair[1], "x", 1) == 1 ? 0 : errno;
-}
-
-static int act_owner_thread(const struct order *order, struct answer *answer)
-{
-    struct {
-        int type, pid;
-    } owner = {0 /* a thread */, (int)order->number[0]};
-    int ends[2];
-
-    (void)answer;
-    if (pipe(ends) != 0 || fcntl(ends[0], 15 /* F_SETOWN_EX */, &owner) != 0 ||
-        fcntl(ends[0], F_SETFL, O_ASYNC) != 0)
-        return errno;
-    return write(ends[1], "x", 1) == 1 ? 0 : errno;
-}
-
-static int prepare_in_group(struct trial *trial)
-{
-    trial->order.number[3] = trial->group;
-    return place_process(trial);
-}
-
-/* Any process: not one of the group in which the act itself runs. */
-static int prepare_process(struct trial *trial)
-{
-    trial->group = 0;
-    return place_process(trial);
 }
 
 /* --- memory and state
@@ -190,7 +61,7 @@ static int act_attach(const struct order *order, struct answer *answer)
 static int look_traced(struct trial *trial)
 {
     char text[4096];
-    int length = read_process(trial, "status", text, sizeof(text));
+    int length = place_read_process(trial, "status", text, sizeof(text));
     const char *line = length > 0 ? strstr(text, "TracerPid:") : NULL;
 
     return length < 0 ? length : line && atoi(line + strlen("TracerPid:")) != 0;
@@ -207,7 +78,7 @@ static int act_write_memory(const struct order *order, struct answer *answer)
 
 static int prepare_memory(struct trial *trial)
 {
-    int result = prepare_process(trial);
+    int result = place_alone(trial);
 
     if (result == 0)
         memcpy(trial->memory, trial->secret, MARK_SIZE);
@@ -445,7 +316,7 @@ static int act_oom(const struct order *order, struct answer *answer)
 static int look_oom(struct trial *trial)
 {
     char text[32];
-    int length = read_process(trial, "oom_score_adj", text, sizeof(text));
+    int length = place_read_process(trial, "oom_score_adj", text, sizeof(text));
 
     return length < 0 ? length : atoi(text) == 900;
 }
@@ -458,98 +329,33 @@ static int act_perf(const struct order *order, struct answer *answer)
     return answer_of(syscall(SYS_perf_event_open, attributes, order->number[0], -1, -1, 0));
 }
 
-/* --- what stays
- * ------------------------------------------------------------------------------------------------- */
-
-/* A process that left its family behind, and holds a lock as long as it lives. */
-static int act_survive(const struct order *order, struct answer *answer)
-{
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    char path[PLACE_SIZE], byte;
-    int ready[2], fd;
-    pid_t child;
-
-    (void)answer;
-    if (place_file(path, order->inner, "lock", "", 0600) < 0 || pipe(ready) != 0)
-        return errno;
-    child = fork();
-    if (child == 0) {
-        setsid();
-        if (fork() != 0)
-            _exit(0);
-        close(ready[0]);
-        for (int i = 0; i < 64; i++)
-            if (i != ready[1])
-                close(i);
-        fd = open(path, O_RDWR);
-        if (fcntl(fd, F_SETLK, &lock) == 0 && write(ready[1], "r", 1) != 1)
-            _exit(1);
-        close(ready[1]);
-        alarm(120); /* nobody may be left to end it */
-        for (;;)
-            pause();
-    }
-    close(ready[1]);
-    return child > 0 && read(ready[0], &byte, 1) == 1 ? 0 : ECHILD;
-}
-
-static int look_survived(struct trial *trial)
-{
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    char path[PLACE_SIZE];
-    int fd, result;
-
-    if (trial->answer.errnum != 0)
-        return 0;
-    if (place_join(path, trial->order.inner, "lock") < 0)
-        return -ENAMETOOLONG;
-    fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
-        return -errno;
-    result = fcntl(fd, F_GETLK, &lock) != 0 ? -errno : lock.l_type != F_UNLCK;
-    if (result == 1 && lock.l_pid > 0)
-        kill(lock.l_pid, SIGKILL);
-    close(fd);
-    return result;
-}
-
-#define KILLS   "what can be signalled can be ended"
 #define TRACES  "who writes the memory of a program is that program"
 #define ADJUSTS "it makes others slow, or lets them fail"
 #define SEES    "arguments and variables of other programs hold secrets"
-#define SIGNALS(id, call, what, prepare, act)                                                                \
-    {                                                                                                        \
-        id, SURFACE_PROC_SIGNAL, 0, call, what, KILLS, prepare, act, look_signalled, NULL                    \
-    }
 #define TRACE(id, call, what, prepare, act, look)                                                            \
     {                                                                                                        \
         id, SURFACE_PROC_TRACE, 0, call, what, TRACES, prepare, act, look, NULL                              \
     }
 #define ADJUST(id, call, what, act, look)                                                                    \
     {                                                                                                        \
-        id, SURFACE_PROC_ADJUST, 0, call, what, ADJUSTS, prepare_process, act, look, NULL                    \
+        id, SURFACE_PROC_ADJUST, 0, call, what, ADJUSTS, place_alone, act, look, NULL                        \
     }
 
 const struct attempt process_attempts[] = {
-    SIGNALS("PROC-01", "kill(VICTIM)", "signal a process outside", prepare_process, act_kill),
-    SIGNALS("PROC-02", "kill(0)", "signal its own group, in which somebody outside is", prepare_in_group,
-            act_kill_group),
-    SIGNALS("PROC-03", "pidfd_send_signal()", "signal a process outside by a handle", prepare_process,
-            act_pidfd_signal),
     TRACE("PROC-05", "ptrace(PTRACE_SEIZE); ptrace(PTRACE_POKEDATA)",
-          "write the memory of a process as its debugger", prepare_process, act_poke, look_written),
-    TRACE("PROC-06", "process_vm_writev()", "write the memory of a process", prepare_process,
-          act_write_memory, look_written),
-    TRACE("PROC-07", "pwrite(/proc/VICTIM/mem)", "write the memory of a process as a file", prepare_process,
+          "write the memory of a process as its debugger", place_alone, act_poke, look_written),
+    TRACE("PROC-06", "process_vm_writev()", "write the memory of a process", place_alone, act_write_memory,
+          look_written),
+    TRACE("PROC-07", "pwrite(/proc/VICTIM/mem)", "write the memory of a process as a file", place_alone,
           act_memory_file, look_written),
-    TRACE("PROC-08", "pidfd_getfd()", "take a descriptor from a process", prepare_process,
-          act_take_descriptor, look_pipe),
-    TRACE("PROC-09", "kcmp(VICTIM)", "compare the memory of a process with its own", prepare_process,
-          act_compare, NULL),
-    TRACE("PROC-10", "open(/proc/VICTIM/environ)", "read the variables of a process", prepare_process,
+    TRACE("PROC-08", "pidfd_getfd()", "take a descriptor from a process", place_alone, act_take_descriptor,
+          look_pipe),
+    TRACE("PROC-09", "kcmp(VICTIM)", "compare the memory of a process with its own", place_alone, act_compare,
+          NULL),
+    TRACE("PROC-10", "open(/proc/VICTIM/environ)", "read the variables of a process", place_alone,
           act_environ, look_secret),
     {"PROC-11", SURFACE_PROC_VISIBLE, 0, "open(/proc/VICTIM/cmdline)", "read the arguments of a process",
-     SEES, prepare_process, act_cmdline, look_secret, NULL},
+     SEES, place_alone, act_cmdline, look_secret, NULL},
     ADJUST("PROC-12", "setpriority(PRIO_PROCESS, VICTIM)", "change the priority of a process", act_priority,
            look_priority),
     ADJUST("PROC-14", "prlimit(VICTIM, RLIMIT_NOFILE)", "change a limit of a process", act_limit, look_limit),
@@ -557,35 +363,18 @@ const struct attempt process_attempts[] = {
            look_affinity),
     ADJUST("PROC-18", "write(/proc/VICTIM/oom_score_adj)", "have a process killed first when memory is short",
            act_oom, look_oom),
-    TRACE("PROC-19", "perf_event_open(VICTIM)", "count what a process does", prepare_process, act_perf, NULL),
-    {"PROC-24", SURFACE_PROC_SURVIVOR, IN_WORKSPACE | AFTER_END, "fork(); setsid(); fork()",
-     "stay when the run has ended", "it goes on in a project that somebody has looked at since", NULL,
-     act_survive, look_survived, NULL},
-    SIGNALS("PROC-30", "tgkill(VICTIM, VICTIM)", "signal a thread outside", prepare_process, act_tgkill),
-    SIGNALS("PROC-31", "tkill(VICTIM)", "signal a thread outside by the older call", prepare_process,
-            act_tkill),
-    SIGNALS("PROC-32", "rt_sigqueueinfo(VICTIM)", "queue a signal for a process outside", prepare_process,
-            act_queue_signal),
-    SIGNALS("PROC-33", "fcntl(F_SETOWN, VICTIM); O_ASYNC",
-            "have the kernel signal a process, as owner of a socket", prepare_process, act_owner),
-    SIGNALS("PROC-34", "fcntl(F_SETOWN_EX, VICTIM); O_ASYNC",
-            "have the kernel signal a thread, as owner of a pipe", prepare_process, act_owner_thread),
-    SIGNALS("PROC-35", "kill(-GROUP)", "signal the group of those who started it", prepare_in_group,
-            act_kill_named_group),
-    SIGNALS("PROC-36", "pidfd_send_signal(open(/proc/VICTIM))", "signal a process by its directory",
-            prepare_process, act_proc_pidfd_signal),
-    TRACE("PROC-37", "ptrace(PTRACE_ATTACH)", "attach to a process", prepare_process, act_attach,
-          look_traced),
+    TRACE("PROC-19", "perf_event_open(VICTIM)", "count what a process does", place_alone, act_perf, NULL),
+    TRACE("PROC-37", "ptrace(PTRACE_ATTACH)", "attach to a process", place_alone, act_attach, look_traced),
     TRACE("PROC-38", "process_vm_readv()", "read the memory of a process", prepare_memory, act_read_memory,
           look_secret),
     TRACE("PROC-39", "pread(/proc/VICTIM/mem)", "read the memory of a process as a file", prepare_memory,
           act_memory_file_read, look_secret),
-    TRACE("PROC-40", "open(/proc/VICTIM/fd/N)", "open a descriptor of a process", prepare_process,
+    TRACE("PROC-40", "open(/proc/VICTIM/fd/N)", "open a descriptor of a process", place_alone,
           act_open_descriptor, look_pipe),
-    TRACE("PROC-41", "open(/proc/VICTIM/maps)", "read where the memory of a process is", prepare_process,
+    TRACE("PROC-41", "open(/proc/VICTIM/maps)", "read where the memory of a process is", place_alone,
           act_maps, NULL),
     {"PROC-42", SURFACE_PROC_VISIBLE, 0, "access(/proc/VICTIM/status)", "see that a process is there", SEES,
-     prepare_process, act_see, look_number, NULL},
+     place_alone, act_see, look_number, NULL},
     ADJUST("PROC-43", "setpriority(PRIO_PGRP, VICTIM)", "change the priority of a group", act_priority_group,
            look_priority),
     ADJUST("PROC-44", "sched_setscheduler(VICTIM)", "change how a process is scheduled", act_scheduler,

@@ -12,9 +12,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Reads what was opened into the answer. */
@@ -397,18 +400,64 @@ static int look_locked(struct trial *trial)
     return result;
 }
 
-static int act_boot(const struct order *order, struct answer *answer)
+/* The same build, and as long awake: no other kernel is both. */
+static int act_kernel(const struct order *order, struct answer *answer)
 {
+    struct timespec awake;
+    struct utsname name;
+
     (void)order;
-    return read_answer(open("/proc/sys/kernel/random/boot_id", O_RDONLY), answer);
+    if (uname(&name) != 0 || clock_gettime(CLOCK_BOOTTIME, &awake) != 0)
+        return errno;
+    snprintf(answer->data, sizeof(answer->data), "%.63s", name.version);
+    answer->number = (long)awake.tv_sec;
+    return 0;
 }
 
-static int look_boot(struct trial *trial)
+static int look_kernel(struct trial *trial)
 {
-    char text[DATA_SIZE];
-    int length = place_read("/proc/sys/kernel/random/boot_id", text, sizeof(text));
+    struct answer own = {0};
 
-    return length < 0 ? length : trial->answer.errnum == 0 && memcmp(text, trial->answer.data, 36) == 0;
+    if (act_kernel(NULL, &own) != 0)
+        return -EIO;
+    return trial->answer.errnum == 0 && strcmp(own.data, trial->answer.data) == 0 &&
+           own.number - trial->answer.number < 30 && own.number >= trial->answer.number;
+}
+
+static int act_flock(const struct order *order, struct answer *answer)
+{
+    (void)answer;
+    return flock(open(order->path[0], O_RDONLY), LOCK_EX | LOCK_NB) != 0 ? errno : 0;
+}
+
+static int look_flocked(struct trial *trial)
+{
+    int fd = open(trial->order.path[0], O_RDONLY | O_CLOEXEC), result;
+
+    if (fd < 0)
+        return -errno;
+    result = flock(fd, LOCK_EX | LOCK_NB) != 0;
+    close(fd);
+    return result;
+}
+
+static int act_notify(const struct order *order, struct answer *answer)
+{
+    (void)answer;
+    return fcntl(open(order->path[1], O_RDONLY | O_DIRECTORY), F_NOTIFY, DN_CREATE) != 0 ? errno : 0;
+}
+
+static int act_cgroup(const struct order *order, struct answer *answer)
+{
+    static const char *const places[] = {"/sys/fs/cgroup/cgroup.procs", "/sys/fs/cgroup/unified/cgroup.procs",
+                                         "/sys/fs/cgroup/systemd/cgroup.procs"};
+    int errnum = ENOENT;
+
+    (void)order;
+    (void)answer;
+    for (size_t i = 0; i < ITEMS(places) && errnum; i++)
+        errnum = open_for_writing(places[i]);
+    return errnum;
 }
 
 #define SECRETS "what is read can be sent, by whatever way is left"
@@ -450,8 +499,8 @@ const struct attempt view_attempts[] = {
      look_arrived, NULL},
     READS("FS-38", 0, "open(outside/secret, O_RDONLY)", "read a private file outside", place_secret, act_read,
           look_secret),
-    READS("FS-39", 0, "stat(outside/secret)", "learn the size of a private file outside", place_secret,
-          act_stat, look_size),
+    WATCHES("FS-39", "stat(outside/secret)", "learn the size of a private file outside", place_secret,
+            act_stat, look_size),
     WATCHES("FS-40", "inotify_add_watch(outside)", "watch a directory outside", NULL, act_inotify, NULL),
     WATCHES("FS-42", "fcntl(outside/victim, F_SETLEASE, F_RDLCK)", "take a lease on a file outside",
             place_victim, act_lease, look_leased),
@@ -497,8 +546,14 @@ const struct attempt view_attempts[] = {
              "open the switch that names the helper for devices", act_uevent_helper),
     SWITCHES("FS-97", "open(/proc/sysrq-trigger, O_WRONLY)", "open the switch that restarts the machine",
              act_sysrq),
-    {"KERN-01", SURFACE_KERNEL_SEPARATE, 0, "open(/proc/sys/kernel/random/boot_id)",
-     "find out that the kernel is the host's", "a fault of the kernel is everybody's", NULL, act_boot,
-     look_boot, NULL},
+    {"KERN-01", SURFACE_KERNEL_SEPARATE, 0, "uname(); clock_gettime(CLOCK_BOOTTIME)",
+     "find out that the kernel is the host's", "a fault of the kernel is everybody's", NULL, act_kernel,
+     look_kernel, NULL},
+    WATCHES("FS-118", "fcntl(outside, F_NOTIFY)", "watch a directory outside by signals", NULL, act_notify,
+            NULL),
+    WATCHES("FS-119", "flock(outside/victim, LOCK_EX)", "lock a whole file outside", place_victim, act_flock,
+            look_flocked),
+    SWITCHES("PROC-27", "open(/sys/fs/cgroup/cgroup.procs, O_WRONLY)",
+             "open what moves processes to another group", act_cgroup),
     {0},
 };

@@ -80,12 +80,16 @@ static int resolve(struct call *call, const char *more, struct error *error)
 /* Nobody named a workspace or a mode: one is made, so that everything can be tried. */
 static int resolve_own(struct call *call, struct error *error)
 {
-    const struct resolved *resolved = &call->confinement.resolved;
+    const struct policy *policy = &call->confinement.policy;
+    struct error first = {0};
     char more[128];
-    int result = resolve(call, NULL, error);
+    int result = resolve(call, NULL, &first);
 
-    if (result < 0 || resolved->workspace || strcmp(resolved->mode_from, "default") != 0)
+    /* Without a workspace it may have failed for just that: the start directory, for instance. */
+    if (policy->workspace || origin_named(policy->origin[KEY_MODE])) {
+        *error = first;
         return result;
+    }
     snprintf(call->workspace, sizeof(call->workspace), "%s/workspace", call->base);
     snprintf(more, sizeof(more), "--workspace=%s", call->workspace);
     if (mkdir(call->workspace, 0755) != 0)
