@@ -35,7 +35,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ANSWER_MS 300 /* how long a terminal may take to answer */
+#define ANSWER_MS 1000 /* how long a terminal may take to answer */
 #define WRITE_MS  1000
 
 int keeper_open(struct keeper *keeper, int fd)
