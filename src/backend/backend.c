@@ -202,6 +202,8 @@ static int choose_automatic(const struct resolved *resolved, struct host *host, 
         const struct backend *backend = backend_table[i];
         int r;
 
+        if (resolved->session && !backend->sessions)
+            continue; /* no candidate: why the one with sessions cannot be used is the answer */
         if (!backend->automatic || is_tried(backend->name, tried, *tried_count))
             continue;
         *error = (struct error){0};
@@ -220,8 +222,9 @@ static int choose_automatic(const struct resolved *resolved, struct host *host, 
 bool backend_pass_over(const struct resolved *resolved, const struct backend *backend,
                        const struct error *error, struct tried_backend *tried, size_t *tried_count)
 {
-    if (!is_automatic(resolved) || !backend->automatic || error->code != ERROR_SANDBOX_UNAVAILABLE ||
-        !error->structural || is_tried(backend->name, tried, *tried_count) || *tried_count == TRIED_MAX)
+    if (!is_automatic(resolved) || !backend->automatic || resolved->session ||
+        error->code != ERROR_SANDBOX_UNAVAILABLE || !error->structural ||
+        is_tried(backend->name, tried, *tried_count) || *tried_count == TRIED_MAX)
         return false;
     note_tried(backend->name, error, tried, tried_count);
     return true;

@@ -170,6 +170,7 @@ call "$confine" session start sized --owner $$ --limit tmp_size=1M
 refused 'another network' 125 session-decides 'the network of session plain is none' --session plain -n host -- touch "$dir/ran"
 refused 'another size' 125 session-decides 'of session plain is not limited' --session plain --limit tmp_size=1M -- touch "$dir/ran"
 refused 'another size than there is' 125 session-decides '1048576 bytes' --session sized --limit tmp_size=2M -- touch "$dir/ran"
+refused 'what a session cannot hold' 125 until-session-ends 'cannot hold proc.survivor here' --session plain --require proc.survivor -- touch "$dir/ran"
 refused '--wait-all' 125 session-decides 'leave --wait-all out' --session plain --wait-all -- touch "$dir/ran"
 refused 'no such session' 125 no-session 'there is none of this name' --session nobody -- touch "$dir/ran"
 refused 'a temp directory of no session' 125 no-session 'there is no session' --tmp session -- touch "$dir/ran"
