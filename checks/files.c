@@ -296,7 +296,7 @@ static int act_dots(const struct order *order, struct answer *answer)
     (void)answer;
     if (chdir(order->inner) != 0)
         return errno;
-    for (int i = 0; i < 40; i++)
+    for (size_t i = 0; i < 40; i++)
         memcpy(prefix + 1 + 3 * i, "/..", 4);
     return write_behind(order, prefix);
 }

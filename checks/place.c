@@ -31,7 +31,7 @@ static const char original[] = "original";
 void fill_mark(char mark[MARK_SIZE])
 {
     static const char digits[] = "0123456789abcdef";
-    unsigned char random[(MARK_SIZE - 1) / 2];
+    unsigned char random[(MARK_SIZE - 1) / 2] = {0};
 
     if (kernel_call(SYS_getrandom, KERNEL_PTR(random), sizeof(random), 0, 0, 0, 0) != (long)sizeof(random)) {
         fprintf(stderr, "confine-check: fatal: getrandom: no random bytes\n");

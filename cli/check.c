@@ -38,7 +38,7 @@ struct call {
     struct confinement confinement;
     struct options own; /* the options, and the workspace that was made */
     struct strings own_words;
-    char base[64];      /* the private directory outside; the battery removes it */
+    char base[64];      /* the private directory outside */
     char workspace[96]; /* in it; empty: the caller's own is used, or there is none */
 };
 
@@ -50,6 +50,7 @@ static int make_base(struct call *call, struct error *error)
         return 0;
     error_set(error, ERROR_SANDBOX_UNAVAILABLE, errno, "no-place",
               "/var/tmp: no directory can be made there: %s", strerror(errno));
+    call->base[0] = '\0';
     return error_hint(error, "the battery needs a place outside of what the command may write");
 }
 
@@ -210,8 +211,8 @@ static void take_lines(const struct call *call, struct checked *checked, int fd)
 static int run_battery(struct call *call, const char *backend, struct checked *checked)
 {
     struct strings words = {0};
-    int fd, status = 0, result = add_facts(call, &words);
-    pid_t child;
+    int fd = -1, status = 0, result = add_facts(call, &words);
+    pid_t child = -1;
 
     result = result ?: add_start(call, backend, &words);
     if (result < 0)
@@ -225,11 +226,12 @@ static int run_battery(struct call *call, const char *backend, struct checked *c
     close(fd);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
-    call->base[0] = '\0'; /* it has removed that */
-    if (status != 0 && checked->error.code == ERROR_NONE && !checked->report)
-        error_set(&checked->error, ERROR_INTERNAL, EPROTO, "battery-failed", "%s: the battery failed",
-                  checked->backend);
-    return judge(checked);
+    result = judge(checked);
+    /* It ends with another status when the run was refused, and then the report says so. */
+    if (result == 0 && status != 0)
+        result = error_set(&checked->error, ERROR_INTERNAL, EPROTO, "battery-failed",
+                           "%s: the battery did not come to its end", checked->backend);
+    return result;
 }
 
 /* The directories are the command's user's. */
@@ -252,7 +254,7 @@ static void check_backend(struct call *call, const char *backend, struct checked
 
     snprintf(checked->backend, sizeof(checked->backend), "%s", named ? named : "auto");
     checked->attempts = json_array();
-    call->workspace[0] = '\0';
+    call->workspace[0] = call->base[0] = '\0';
     result = checked->attempts ? make_base(call, &checked->error) : error_no_memory(&checked->error);
     if (result == 0)
         result = resolve_own(call, &checked->error);
@@ -260,8 +262,9 @@ static void check_backend(struct call *call, const char *backend, struct checked
         result = give_base(call, &checked->error);
     if (result == 0)
         run_battery(call, backend, checked);
-    if (*call->workspace && *call->base)
-        rmdir(call->workspace); /* nothing was in them yet */
+    /* The battery removes what it was given; without one they are empty. */
+    if (*call->workspace)
+        rmdir(call->workspace);
     if (*call->base)
         rmdir(call->base);
     confinement_free(&call->confinement);
