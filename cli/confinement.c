@@ -195,6 +195,11 @@ int confinement_again(struct confinement *confinement, bool supervised, const st
     if (confinement->host.overlays != HOST_NO && failed->structural &&
         strcmp(failed->reason, "no-overlay") == 0)
         confinement->host.overlays = HOST_NO;
+    /* bubblewrap masks by name; a socket of somebody else's may have gone meanwhile. Once more without it:
+     * each time there is one less. */
+    else if (strcmp(failed->reason, "bubblewrap-failed") == 0 &&
+             resolved_forget_sockets(&confinement->resolved) > 0)
+        ;
     else if (!backend_pass_over(&confinement->resolved, confinement->backend, failed, confinement->tried,
                                 &confinement->tried_count))
         return 1;

@@ -238,6 +238,10 @@ void resolved_source(const struct resolved *resolved, const struct source *sourc
 /* cache_env() - the variables of one cache. @overlays: the backend mounts each overlay that there is. */
 const struct strings *cache_env(const struct cache_choice *choice, bool overlays);
 
+/* resolved_forget_sockets() - drop the sockets of others that are gone by now: there is nothing to mask.
+ * Return: how many. */
+size_t resolved_forget_sockets(struct resolved *resolved);
+
 /* resolved_under_writable() - is @path (canonical) equal to or below a writable grant? */
 bool resolved_under_writable(const struct resolved *resolved, const char *path);
 

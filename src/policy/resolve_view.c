@@ -11,7 +11,9 @@
 #include "policy/resolve_internal.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #define SOCKETS_MAX 256
@@ -145,6 +147,21 @@ static int find_sockets(struct resolving *resolving)
     if (list)
         fclose(list);
     return r;
+}
+
+size_t resolved_forget_sockets(struct resolved *resolved)
+{
+    struct strings *sockets = &resolved->view.sockets;
+    size_t kept = 0, before = sockets->count;
+    struct stat st;
+
+    for (size_t i = 0; i < before; i++)
+        if (lstat(sockets->items[i], &st) != 0 && (errno == ENOENT || errno == ENOTDIR))
+            free(sockets->items[i]);
+        else
+            sockets->items[kept++] = sockets->items[i];
+    sockets->count = kept;
+    return before - kept;
 }
 
 /* Takes the names that lead to a file system of the kernel's: another mount may cover one. */
