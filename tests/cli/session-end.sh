@@ -75,7 +75,7 @@ for number in $(seq 20); do
     wait $starting 2>/dev/null
     in_session "many$number" -- sleep 7100 >/dev/null 2>&1 &
     sleep "0.0$((RANDOM % 5))"
-    keeper | xargs -r kill -KILL 2>/dev/null
+    keeper 'many[0-9]*' | xargs -r kill -KILL 2>/dev/null
     wait
 done
 await gone 7100 && await swept
