@@ -93,7 +93,7 @@ const struct option option_table[] = {
     {"denials", 0, "auto|off", OPTION_KEY, KEY_DENIALS, FOR_ALL, output_group,
      "the observer of refusals; auto is not in this version"},
     {"planted", 0, "report|quarantine", OPTION_KEY, KEY_PLANTED, FOR_ALL, output_group,
-     "about things that would run later outside; quarantine is not in this version"},
+     "a look at the tree when the run has ended; not in this version"},
     {"all", 0, NULL, OPTION_OWN, OWN_BACKENDS, FOR_CHECK, battery_group,
      "every backend that auto would try, side by side"},
     {"only", 0, "GLOB", OPTION_OWN, OWN_ONLY, FOR_CHECK, battery_group,

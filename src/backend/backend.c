@@ -125,11 +125,15 @@ static int ask_groups(struct host *host, const struct resolved *resolved, bool s
     return error_hint(error, "try again; if it stays so, look at the groups in /proc/self/cgroup");
 }
 
+/* @ret_unheld: the backend can be used here, and does not hold what was asked for; NULL: not needed */
 static int plan_with(const struct backend *backend, const struct resolved *resolved, struct host *host,
-                     bool supervised, struct plan *plan, struct error *error)
+                     bool supervised, struct plan *plan, bool *ret_unheld, struct error *error)
 {
+    bool planned;
     int r = 0;
 
+    if (ret_unheld)
+        *ret_unheld = false;
     if (resolved->session && !backend->sessions)
         r = refuse_session(backend, error);
     if (r == 0)
@@ -139,8 +143,11 @@ static int plan_with(const struct backend *backend, const struct resolved *resol
     if (r < 0)
         return r;
     r = backend->plan(resolved, host, supervised, plan, error);
-    if (r == 0)
+    planned = r == 0;
+    if (planned)
         r = refuse_unheld(resolved, plan, error);
+    if (ret_unheld)
+        *ret_unheld = planned && r < 0;
     if (r < 0)
         plan_free(plan);
     if (r < 0 && error->code == ERROR_SANDBOX_UNAVAILABLE)
@@ -169,19 +176,24 @@ static void note_tried(const char *name, const struct error *error, struct tried
     ++*count;
 }
 
-/* Nothing is left: the last one's error, and in the same line why the others were passed over. */
-static int refuse_all(const struct tried_backend *tried, size_t count, struct error *error)
+/* Nothing is left. @error: that of @chosen, one of @tried; the same line says why the others were passed
+ * over. */
+static int refuse_all(const struct tried_backend *tried, size_t count, size_t chosen, struct error *error)
 {
+    const char *lead = chosen + 1 == count ? "; passed over before: " : "; passed over as well: ";
     size_t length;
 
     if (error->code == ERROR_NONE) {
         error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "no-backend", "no backend can be used here");
         error_hint(error, "`confine probe` says why");
     }
-    for (size_t i = 0; i + 1 < count; i++) {
+    for (size_t i = 0; i < count; i++) {
+        if (i == chosen)
+            continue;
         length = strlen(error->message);
-        snprintf(error->message + length, sizeof(error->message) - length, "%s%s (%s)",
-                 i == 0 ? "; passed over before: " : ", ", tried[i].name, tried[i].reason);
+        snprintf(error->message + length, sizeof(error->message) - length, "%s%s (%s)", lead, tried[i].name,
+                 tried[i].reason);
+        lead = ", ";
     }
     return error->errnum ? -error->errnum : -ENOSYS;
 }
@@ -193,13 +205,19 @@ static bool is_automatic(const struct resolved *resolved)
     return !name || strcmp(name, "auto") == 0;
 }
 
+/* Which error a person reads when all are refused: that of the strongest backend that can be used here and
+ * does not hold what was asked for, as its hint is the shortest way; else the last one's. */
 static int choose_automatic(const struct resolved *resolved, struct host *host, bool supervised,
                             struct plan *plan, const struct backend **ret_backend,
                             struct tried_backend *tried, size_t *tried_count, struct error *error)
 {
+    struct error strongest = {0};
+    size_t chosen = 0;
+
     *error = (struct error){0};
     for (size_t i = 0; backend_table[i]; i++) {
         const struct backend *backend = backend_table[i];
+        bool unheld;
         int r;
 
         if (resolved->session && !backend->sessions)
@@ -207,16 +225,24 @@ static int choose_automatic(const struct resolved *resolved, struct host *host, 
         if (!backend->automatic || is_tried(backend->name, tried, *tried_count))
             continue;
         *error = (struct error){0};
-        r = plan_with(backend, resolved, host, supervised, plan, error);
+        r = plan_with(backend, resolved, host, supervised, plan, &unheld, error);
         if (r == 0) {
             *ret_backend = backend;
             return 0;
         }
         if (!error->structural)
             return r;
+        if (unheld && strongest.code == ERROR_NONE) {
+            strongest = *error;
+            chosen = *tried_count;
+        }
         note_tried(backend->name, error, tried, tried_count);
     }
-    return refuse_all(tried, *tried_count, error);
+    if (strongest.code == ERROR_NONE)
+        chosen = *tried_count - (*tried_count > 0);
+    else
+        *error = strongest;
+    return refuse_all(tried, *tried_count, chosen, error);
 }
 
 bool backend_pass_over(const struct resolved *resolved, const struct backend *backend,
@@ -267,7 +293,7 @@ int backend_choose(const struct resolved *resolved, struct host *host, bool supe
         if (!backend)
             return refuse_unknown(name, error);
     }
-    r = plan_with(backend, resolved, host, supervised, plan, error);
+    r = plan_with(backend, resolved, host, supervised, plan, NULL, error);
     if (r == 0)
         *ret_backend = backend;
     return r;

@@ -286,9 +286,21 @@ static int store_value(struct policy *policy, const struct policy_key *key, cons
 /* `hide`, `: ` for a file; an option says its name itself. */
 #define NAME_BEFORE(KEY, ORIGIN) (ORIGIN)->option ? "" : (KEY)->name, (ORIGIN)->option ? "" : ": "
 
+/* `memory`, for the one option that has all limits; else empty. */
+static const char *limit_name(const struct policy_key *key, const struct origin *origin)
+{
+    static const char group[] = "limits.";
+
+    return origin->option && strcmp(origin->option, "--limit") == 0 &&
+                   strncmp(key->name, group, sizeof(group) - 1) == 0
+               ? key->name + sizeof(group) - 1
+               : "";
+}
+
 static int refuse_value(const struct policy_key *key, const struct origin *origin, const char *text,
                         struct error *error)
 {
+    const char *limit = limit_name(key, origin);
     struct nearest nearest = {.word = text};
     struct text words = {0};
 
@@ -296,7 +308,8 @@ static int refuse_value(const struct policy_key *key, const struct origin *origi
         nearest_try(&nearest, word->name);
         text_addf(&words, "%s%s", words.length ? ", " : "one of ", word->name);
     }
-    policy_refuse(error, origin, "bad-value", "%s%s%s is not %s", NAME_BEFORE(key, origin), QUOTE(text),
+    policy_refuse(error, origin, "bad-value", "%s%s%s%s%s is not %s", NAME_BEFORE(key, origin), limit,
+                  *limit ? "=" : "", QUOTE(text),
                   key->words && key->kind <= KIND_NAME && words.data ? words.data : kind_expected(key->kind));
     text_free(&words);
     if (nearest.best)

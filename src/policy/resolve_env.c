@@ -172,6 +172,24 @@ static int add_user(struct resolving *resolving)
     return r;
 }
 
+/* The names that lead to the temp directory say where it is, whatever was set: src/run/spawn.c. */
+static int refuse_temp(struct resolving *resolving, const struct entry *entry, size_t length)
+{
+    static const char *const names[] = {"TMPDIR", "TMP", "TEMP", "TMPPREFIX"};
+    struct asked asked = asked_entry(entry, LIST_ENV_SET);
+
+    if (resolving->resolved->mode == MODE_DANGER_FULL_ACCESS) /* it has no temp directory of its own */
+        return 0;
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        if (!is_name(entry->value, length, names[i]))
+            continue;
+        error_set(resolving->error, ERROR_POLICY_INVALID, 0, "environment-temp",
+                  "%s %s: %s names the temp directory of the run", asked.by, QUOTE(entry->value), names[i]);
+        return error_hint(resolving->error, "choose that one: --tmp DIR");
+    }
+    return 0;
+}
+
 /* NAME=VALUE of the policy; the last one of a name counts. */
 static int add_set(struct resolving *resolving)
 {
@@ -191,6 +209,8 @@ static int add_set(struct resolving *resolving)
                       "%s %s: not of the form NAME=VALUE", asked.by, QUOTE(value));
             return error_hint(resolving->error, "write --env NAME=VALUE");
         }
+        if (refuse_temp(resolving, &entries->items[i], length) < 0)
+            return -EINVAL;
         if (strings_add(&resolving->resolved->env, value) < 0)
             return error_no_memory(resolving->error);
     }

@@ -140,6 +140,20 @@ void report_surfaces(const struct report *report, bool each, struct text *text)
     }
 }
 
+/* The variables that were taken away: a tool that asks for its token in vain is the first thing to look for.
+ */
+static void add_unset(const struct report *report, struct text *text)
+{
+    const struct strings *unset = &report->resolved->env_unset;
+    struct text names = {0};
+
+    for (size_t i = 0; i < unset->count; i++)
+        add_names(&names, QUOTE(unset->items[i]));
+    if (names.length > 0)
+        add_linef(text, "variables taken away: %s", names.data);
+    text_free(&names);
+}
+
 void report_people(const struct report *report, int verbosity, struct text *text)
 {
     char summary[600];
@@ -151,6 +165,8 @@ void report_people(const struct report *report, int verbosity, struct text *text
             add_linef(text, "backend %s passed over: %s", report->tried[i].name, report->tried[i].message);
         report_summary(report, summary, sizeof(summary));
         add_line(text, summary);
+        if (report->resolved)
+            add_unset(report, text);
         if (report->outcome.kind != OUTCOME_NOT_STARTED)
             report_surfaces(report, true, text);
     }

@@ -297,8 +297,13 @@ TEST(people_see_what_they_asked_for)
 
     report_people(&report, 0, &text);
     check_int((long)text.length, 0); /* an ordinary run says nothing */
+    strings_add(&resolved.env_unset, "MY_TOKEN");
+    strings_add(&resolved.env_unset, "A\nB");
+    report_people(&report, 0, &text);
+    check_int((long)text.length, 0);
     report_people(&report, 1, &text);
     check_lines(&text);
+    check_has(text.data, "confine: variables taken away: MY_TOKEN, \"A\\x0aB\"\n");
     check_has(text.data, "Ran make test in /home/me/app");
     check_has(text.data, "landlock (attested)");
     text_free(&text);

@@ -286,8 +286,10 @@ int limits_tell(const struct limits *limits, struct strings *warnings)
     if (!limits->armed || !has_limit(limits, CGROUP_PROCESSES) ||
         cgroup_refused(limits->groups.of[CGROUP_PROCESSES], &refused) != 0 || refused <= limits->refused)
         return 0;
-    return strings_addf(warnings, "limit-reached: processes: %llu new processes or threads were refused",
-                        (unsigned long long)(refused - limits->refused));
+    refused -= limits->refused;
+    return strings_addf(warnings, "limit-reached: processes: %llu new process%s or thread%s refused",
+                        (unsigned long long)refused, refused == 1 ? "" : "es",
+                        refused == 1 ? " was" : "s were");
 }
 
 int limits_remove(struct limits *limits, struct error *error)

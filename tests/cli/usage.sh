@@ -51,6 +51,11 @@ refused "control: neither" 125 option-value "for example --control fd:3" --contr
 refused "denials" 125 not-in-this-version "use --denials off" --denials auto -- touch "$dir/ran"
 echo '{"policy": 1, "network": {"mode": "listed"}}' >"$dir/listed.json"
 refused "listed network of a file" 125 not-in-this-version "listed.json" --policy "$dir/listed.json" -- touch "$dir/ran"
+refused "a limit of wrong size is named" 125 bad-value "cpu=much is not a duration" --limit memory=1G,cpu=much -- touch "$dir/ran"
+refused "the temp directory has another option" 125 environment-temp "(choose that one: --tmp DIR)" --env TMPDIR=/var/tmp -- touch "$dir/ran"
+call "$confine" run -m danger-full-access --env TMPDIR=/nowhere -- sh -c 'echo "$TMPDIR"'
+[ "$status" -eq 0 ] && [ "$(cat "$dir/out")" = /nowhere ]
+result $? "but where nothing is confined"
 refused "usage error, too" 125 unknown-option "did you mean --mode?" --mdoe x -- touch "$dir/ran"
 refused "danger holds nothing" 125 mode-holds-nothing "--require" -m danger-full-access --require full -- touch "$dir/ran"
 refused "a terminal that run does not give" 125 not-in-this-version "use confine exec" --tty inherit -- touch "$dir/ran"

@@ -390,6 +390,11 @@ static void namespace_root(struct world *w)
     in_namespace(w);
     root(w);
 }
+static void namespace_require_full(struct world *w)
+{
+    w->host.namespaces.answer = HOST_YES;
+    require_full(w);
+}
 static void in_bubblewrap(struct world *w)
 {
     w->policy.backend = (char *)(uintptr_t) "bubblewrap";
@@ -522,6 +527,7 @@ static const struct row {
     {"namespace-exec-terminal", 7, namespace_exec},
     {"namespace-network-host", 7, namespace_host},
     {"namespace-root", 7, namespace_root},
+    {"namespace-require-full", 7, namespace_require_full},
     {"namespace-refused", 7, namespace_refused},
     {"namespace-opened", 7, namespace_opened},
     {"open-userns", 9, namespace_nests},
