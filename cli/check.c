@@ -12,6 +12,7 @@
 #include "cli/check.h"
 #include "cli/cli.h"
 #include "cli/confinement.h"
+#include "cli/output.h"
 #include "kernel/program.h"
 #include "run/battery.h"
 #include "util/json.h"
@@ -34,7 +35,8 @@ struct call {
     char **argv; /* the words behind `check` */
     char **envp;
     const char *only;
-    bool progress; /* stderr is a terminal, and nobody asked for silence */
+    struct output html; /* opened once the first confinement is known */
+    bool progress;      /* stderr is a terminal, and nobody asked for silence */
     struct confinement confinement;
     struct options own; /* the options, and the workspace that was made */
     struct strings own_words;
@@ -245,6 +247,16 @@ static int give_base(const struct call *call, struct error *error)
     return error_set(error, ERROR_INTERNAL, errno, "no-place", "%s: %s", call->base, strerror(errno));
 }
 
+/* The page's file, before anything runs, and not where the command may write. */
+static int open_html(struct call *call, struct error *error)
+{
+    const char *name = options_value(call->options, OPTION_OWN, OWN_HTML);
+
+    if (!name || call->html.fd >= 0)
+        return 0;
+    return output_open(&call->html, name, &call->confinement.resolved, error);
+}
+
 /* One backend, from the base to the judgement. What keeps it from being tried stands in the error of
  * @checked. */
 static void check_backend(struct call *call, const char *backend, struct checked *checked)
@@ -258,6 +270,8 @@ static void check_backend(struct call *call, const char *backend, struct checked
     result = checked->attempts ? make_base(call, &checked->error) : error_no_memory(&checked->error);
     if (result == 0)
         result = resolve_own(call, &checked->error);
+    if (result == 0)
+        result = open_html(call, &checked->error);
     if (result == 0)
         result = give_base(call, &checked->error);
     if (result == 0)
@@ -310,10 +324,27 @@ static void print_checked(const struct options *options, const struct checked *c
     json_decref(root);
 }
 
+/* Return: 0, or STATUS_REFUSED with a line on stderr. */
+static int write_html(struct call *call, const struct checked *checked, size_t count)
+{
+    struct error error = {0};
+    struct text text = {0};
+
+    if (call->html.fd < 0)
+        return 0;
+    judge_html(checked, count, &text);
+    if (text.failed)
+        error_no_memory(&error);
+    else
+        output_write(&call->html, &text, &error);
+    text_free(&text);
+    return error.code == ERROR_NONE ? 0 : cli_fail(&error);
+}
+
 static int check_all(const struct options *options, char **argv, char **envp, struct error *error)
 {
     static struct checked checked[BACKENDS_MAX];
-    struct call call = {.options = options, .argv = argv, .envp = envp};
+    struct call call = {.options = options, .argv = argv, .envp = envp, .html = OUTPUT_NONE};
     struct text text = {0};
     size_t count = 0;
     bool all = options_value(options, OPTION_OWN, OWN_BACKENDS);
@@ -329,7 +360,7 @@ static int check_all(const struct options *options, char **argv, char **envp, st
     status = conclude(checked, count, all, error);
     if (error->code == ERROR_NONE || all) {
         print_checked(options, checked, count, &text);
-        if (cli_print(&text) != 0)
+        if (cli_print(&text) != 0 || write_html(&call, checked, count) != 0)
             status = STATUS_REFUSED;
     }
     for (size_t i = 0; i < count; i++)

@@ -62,6 +62,9 @@ json_t *judge_json(const struct checked *checked, size_t count);
 /* judge_text() - the table, what matters below it, and a sentence per backend. @colour: for a terminal. */
 void judge_text(const struct checked *checked, size_t count, int verbosity, bool colour, struct text *text);
 
+/* judge_html() - everything as one page of its own. */
+void judge_html(const struct checked *checked, size_t count, struct text *text);
+
 void checked_free(struct checked *checked);
 
 #endif

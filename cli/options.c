@@ -99,6 +99,8 @@ const struct option option_table[] = {
     {"only", 0, "GLOB", OPTION_OWN, OWN_ONLY, FOR_CHECK, battery_group,
      "the attempts whose id, group or surface matches"},
     {"list", 0, NULL, OPTION_OWN, OWN_LIST, FOR_CHECK, battery_group, "explain each attempt, and try none"},
+    {"html", 0, "FILE|fd:N", OPTION_OWN, OWN_HTML, FOR_CHECK, output_group,
+     "write a page about all of it there, for a browser"},
     {"json", 0, NULL, OPTION_OWN, OWN_JSON, FOR_PLAN | FOR_POLICY | FOR_PROBE | FOR_SESSION_LIST | FOR_CHECK,
      output_group, "one JSON object on stdout"},
     {"from-srt", 0, "FILE", OPTION_OWN, OWN_CONVERT, FOR_POLICY, output_group,

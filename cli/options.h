@@ -51,6 +51,7 @@ enum own {
     OWN_OWNER,
     OWN_CONVERT,
     OWN_BACKENDS,
+    OWN_HTML,
     OWN_LIST,
     OWN_ONLY,
 };

@@ -73,6 +73,32 @@ call "$confine" check -m danger-full-access --only 'FS-0*' --json
 holds 'not over and all(a["verdict"] in ("crossed", "skipped") for a in attempts) and [a for a in attempts if a["verdict"] == "crossed"]'
 result $? "where nothing is held, everything crosses and nothing is claimed"
 
+# A page of its own.
+call "$confine" check --all --only 'fs.*' -q --html "$dir/page.html"
+[ "$status" -eq 0 ] && python3 -c 'import html.parser, re, sys
+text = open(sys.argv[1], encoding="utf-8").read()
+class Page(html.parser.HTMLParser):
+    open, seen, void = [], set(), {"meta"}
+    def handle_starttag(self, tag, attributes):
+        self.seen.add(tag)
+        if tag not in self.void: self.open.append(tag)
+        assert not [a for a in attributes if a[0] in ("src", "href") or a[0].startswith("on")], attributes
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, tag
+page = Page()
+page.feed(text)
+assert not page.open and "script" not in page.seen and "link" not in page.seen
+assert "http" not in text.replace("http-equiv", "") and "@import" not in text and "url(" not in text
+for word in ("FS-01", "fs.write", "viewport", "blocked", "landlock"):
+    assert word in text, word
+rows = [row.count("<td") for row in re.findall("<tr>.*", text)]
+assert len(rows) > 80 and len(set(rows[1:])) <= 2, set(rows)' "$dir/page.html" 2>>"$dir/why"
+result $? "--html is a page without script, link or address"
+mkdir -p "$dir/own"
+call "$confine" check "$backend" -w "$dir/own" --only 'FS-0*' --html "$dir/own/page.html"
+[ "$status" -eq 125 ] && [ ! -e "$dir/own/page.html" ]
+result $? "not where the command may write"
+
 # The words of the command.
 call "$confine" check --list
 [ "$status" -eq 0 ] && grep -q '^FS-01 ' "$dir/out" && grep -q '^TTY-01 ' "$dir/out"
