@@ -27,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATIENCE_MS = 60000 };
+enum { PATIENCE_MS = 120000 }; /* more than an act has */
 
 /* One side: a process that acts. */
 struct runner {
@@ -291,6 +291,8 @@ static void note_look(struct entry *entry, struct trial *trial, int crossed)
         trial->answer.errnum = -crossed;
         conclude(entry, "error",
                  trial->control ? "the control could not be looked at" : "it could not be looked at");
+    } else if (trial->answer.signal == SIGALRM && !crossed) {
+        conclude(entry, "error", trial->control ? "the control took too long" : "it took too long");
     } else if (trial->control) {
         entry->crossed_control = crossed;
     } else if (crossed) {
@@ -414,7 +416,7 @@ static int look_patiently(const struct attempt *attempt, struct trial *trial)
     struct timespec pause = {.tv_nsec = 50000000};
     int crossed = look(attempt, trial);
 
-    for (int i = 0; i < 200 && crossed == 1 && !trial->control && attempt->flags & KILLED; i++) {
+    for (int i = 0; i < 1200 && crossed == 1 && !trial->control && attempt->flags & KILLED; i++) {
         nanosleep(&pause, NULL);
         crossed = look(attempt, trial);
     }

@@ -21,7 +21,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-enum { PATIENCE_MS = 30000, TYPED = 8 /* characters of the mark */ };
+enum { PATIENCE_MS = 120000, TYPED = 8 /* characters of the mark */ };
 
 /* Return: 0 or -errno. fd[0] is the side of programs, fd[1] that of the person. */
 static int make_terminal(struct trial *trial)

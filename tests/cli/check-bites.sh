@@ -48,4 +48,17 @@ for name in landlock namespace; do
     [ "$status" -eq 1 ] && grep -q '^OVER-CLAIM: .*KERN-06' "$dir/out" && grep -q 'personality(' "$dir/out"
     result $? "$name: and said to people, with the call"
 done
+
+# What is opened on purpose lets through what it held: so it was that which held it.
+for name in landlock namespace; do
+    case $name in
+    landlock) opened='ipc.sysv ipc.keyring proc.adjust proc.signal net.tcp net.udp net.other unix.path unix.abstract priv.userns kernel.syscalls fs.metadata proc.visible' ;;
+    namespace) opened='unix.path net.other priv.userns kernel.syscalls ipc.keyring fs.hidden' ;;
+    esac
+    call "$confine" probe -b $name --json
+    grep -q '"usable": true' "$dir/out" || { skip "$name opened" "it does not work here"; continue; }
+    call "$confine" check -b $name --open "${opened// /,}" --json
+    [ "$status" -eq 0 ] && holds "not over and {s['id'] for s in b['surfaces'] if s['crossed']} >= set('$opened'.split())"
+    result $? "$name: each surface that is opened is crossed, and declared"
+done
 finish
