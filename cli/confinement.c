@@ -72,6 +72,26 @@ static int narrow(struct confinement *confinement, char *const *env, struct erro
                      "the workspace was replaced while its policy was read");
 }
 
+/* The keeper has been asked long ago, and has answered while the paths were opened. Of what it says only the
+ * network matters to them; it is seldom another one than the policy's. */
+static int join_session(struct confinement *confinement, const struct options *options, char *const *env,
+                        struct error *error)
+{
+    struct policy *policy = &confinement->policy;
+    enum network network = policy->network;
+    int result = session_take(options, &confinement->session, error);
+
+    if (result == 0)
+        result = session_fit(confinement->session, policy, error);
+    if (result < 0 || policy->network == network)
+        return result;
+    resolved_free(&confinement->resolved);
+    confinement->has_resolved = false;
+    result = resolve_policy(policy, env, &confinement->resolved, error);
+    confinement->has_resolved = result == 0;
+    return result;
+}
+
 /* An exec will have to know, and has work of its own until then. Root does not know yet as whom. */
 static void ask_early(const struct options *options, const struct policy *policy)
 {
@@ -101,10 +121,6 @@ int confinement_resolve(struct confinement *confinement, const struct options *o
         result = later_refuse_run(options, policy, error);
     if (result == 0)
         result = refuse_contradiction(options, policy, error);
-    if (result == 0)
-        result = session_take(options, &confinement->session, error);
-    if (result == 0)
-        result = session_fit(confinement->session, policy, error);
     if (result == 0) {
         ask_early(options, policy);
         result = resolve_policy(policy, env, &confinement->resolved, error);
@@ -112,7 +128,9 @@ int confinement_resolve(struct confinement *confinement, const struct options *o
     if (result < 0)
         return result;
     confinement->has_resolved = true;
-    result = narrow(confinement, env, error);
+    result = join_session(confinement, options, env, error);
+    if (result == 0)
+        result = narrow(confinement, env, error);
     confinement->resolved.session = confinement->session;
     if (result == 0) /* the workspace's file may have added limits */
         result = later_refuse(options, policy, error);
