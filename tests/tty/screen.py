@@ -41,7 +41,8 @@ class Directory:
         base = os.environ.get('TMPDIR', '/tmp')
         # Where a view is private, /tmp is not the one of outside.
         self.path = tempfile.mkdtemp(prefix='confine-tty.', dir='/var/tmp' if base.startswith(('/tmp', '/run')) else base)
-        subprocess.Popen(['setsid', 'sh', '-c', 'while kill -0 "$1" 2>/dev/null; do sleep 1; done; rm -rf "$2"', 'sh',
+        subprocess.Popen(['setsid', 'sh', '-c', 'while kill -0 "$1" 2>/dev/null; do sleep 1; done; '
+                          'tmux -S "$2/screen" kill-server; rm -rf "$2"', 'sh',
                           str(os.getpid()), self.path], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                          stderr=subprocess.DEVNULL)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
