@@ -6,6 +6,7 @@ export CONFINE_BACKEND
 . "$here/session-lib.sh"
 
 # start NAME OPTION...: a session with `sleep 7100` in it that has left everything; $init is its process 1.
+process= first= kept=
 start() {
     "$confine" session start "$@" >/dev/null || return
     in_session "$1" -- sh -c 'setsid sleep 7100 </dev/null >/dev/null 2>&1 &'

@@ -135,7 +135,7 @@ call in_session dev --timeout 100ms -- sleep 600
 result $? 'limits are its own'
 runs=()
 for number in 1 2 3 4 5 6 7 8 9 10 11 12; do
-    in_session dev -- sh -c "echo $number >/tmp/run-$number; while [ \$(ls /tmp/run-* | wc -l) -lt 12 ]; do sleep 0.02; done" \
+    in_session dev -- sh -c "echo $number >/tmp/run-$number; i=0; while [ \$(ls /tmp/run-* | wc -l) -lt 12 ]; do [ \$((i += 1)) -lt 3000 ] || exit 1; sleep 0.02; done" \
         >>"$dir/runs" 2>&1 &
     runs+=($!)
 done
