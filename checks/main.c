@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -188,6 +189,9 @@ int main(int argc, char **argv)
     static char self[PLACE_SIZE];
     ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
+    /* A copy of this program is made set-id, for an attempt. Whoever starts that must get nothing by it. */
+    if (getauxval(AT_SECURE))
+        return argc == 2 && strcmp(argv[1], "privilege") == 0 ? privilege_main() : 125;
     if (argc == 2 && strcmp(argv[1], "list") == 0) {
         output_list();
         return 0;

@@ -99,6 +99,19 @@ int place_find(const char *directory, const char *beginning)
     return found;
 }
 
+int place_directory(const struct trial *trial)
+{
+    int fd = open(trial->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat directory;
+
+    if (fd < 0)
+        return -errno;
+    if (fstat(fd, &directory) == 0 && directory.st_uid == trial->battery->uid)
+        return fd;
+    close(fd);
+    return -EPERM;
+}
+
 int place_keep(struct trial *trial, int index, int fd)
 {
     if (fd < 0)

@@ -36,6 +36,11 @@ int place_join(char path[PLACE_SIZE], const char *directory, const char *name);
 int place_read(const char *path, char *data, size_t size);
 /* place_find() - is there a name that begins so? Return: 1, 0 or -errno. */
 int place_find(const char *directory, const char *beginning);
+/*
+ * place_directory() - the trial's own directory, for what root makes in it: seen to be the command's user's,
+ * so that no name that this user changes meanwhile leads root elsewhere. Return: a descriptor or -errno.
+ */
+int place_directory(const struct trial *trial);
 /* place_keep() - hold a descriptor until the trial ends. @fd: -1 stands for errno. Return: 0 or -errno. */
 int place_keep(struct trial *trial, int index, int fd);
 /* place_skip() - Return: SKIP. */

@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 static int answer_of(long result)
@@ -162,58 +163,69 @@ static int act_chroot(const struct order *order, struct answer *answer)
     return chroot(order->path[1]) != 0 ? errno : write_victim("/victim", order);
 }
 
-/* As root for a moment. */
-static int give_to_root(struct trial *trial, mode_t mode, const void *capability, size_t size)
-{
-    uid_t other = trial->battery->uid == 0 ? 65534 : 0;
-    int result = 0;
+enum { STRANGER = 65533 }; /* nobody has this user: what is set to it gives nothing away */
 
-    if (seteuid(0) != 0)
-        return -errno;
-    if (chown(trial->order.path[0], other, (gid_t)-1) != 0 || chmod(trial->order.path[0], mode) != 0)
-        result = -errno;
-    if (result == 0 && size > 0 &&
-        syscall(SYS_setxattr, trial->order.path[0], "security.capability", capability, size, 0) != 0)
-        result = -errno;
-    return seteuid(trial->battery->uid) != 0 ? -errno : result;
-}
-
-/* A copy of this program: what it is when it runs, it says. */
-static int copy_self(struct trial *trial)
+static int copy_self(int to)
 {
-    int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), to,
-        result = place_join(trial->order.path[0], trial->dir, "program");
+    int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     static char block[1 << 16];
-    ssize_t length = 0;
+    ssize_t length = -1;
 
-    if (result < 0 || from < 0)
-        return result < 0 ? result : -errno;
-    to = open(trial->order.path[0], O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
-    while (to >= 0 && (length = read(from, block, sizeof(block))) > 0)
+    while (from >= 0 && (length = read(from, block, sizeof(block))) > 0)
         if (write(to, block, (size_t)length) != length)
             break;
-    result = to < 0 || length != 0 ? -EIO : 0;
-    close(from);
-    if (to >= 0)
-        close(to);
+    if (from >= 0)
+        close(from);
+    return length == 0 ? 0 : -EIO;
+}
+
+/*
+ * A file of root's, path[0], that becomes another user's when it is complete. The command's user, who owns
+ * the directory, must not be able to have another file taken for it: so by descriptor, and its own from the
+ * beginning. Return: 0 or -errno.
+ */
+static int make_foreign(struct trial *trial, mode_t mode, const char *text, const uint32_t *capability)
+{
+    int directory = place_directory(trial), result = place_join(trial->order.path[0], trial->dir, "foreign"),
+        fd = -1;
+
+    if (directory < 0 || result < 0)
+        return directory < 0 ? directory : result;
+    if (seteuid(0) != 0)
+        result = -errno;
+    if (result == 0)
+        fd = openat(directory, "foreign", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (result == 0 && fd < 0)
+        result = -errno;
+    if (result == 0)
+        result = !text ? copy_self(fd) : write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -EIO;
+    if (result == 0 && fchown(fd, STRANGER, (gid_t)-1) != 0)
+        result = -errno;
+    if (result == 0 && capability && fsetxattr(fd, "security.capability", capability, 20, 0) != 0)
+        result = -errno;
+    if (result == 0 && fchmod(fd, mode) != 0)
+        result = -errno;
+    if (seteuid(trial->battery->uid) != 0)
+        result = -errno;
+    if (fd >= 0)
+        close(fd);
+    close(directory);
     return result;
 }
 
+/* A copy of this program: what it is when it runs, it says. */
 static int prepare_set_id(struct trial *trial)
 {
-    int result = copy_self(trial);
-
-    return result < 0 ? result : give_to_root(trial, 04755, NULL, 0);
+    return make_foreign(trial, 04755, NULL, NULL);
 }
 
 static int prepare_file_capability(struct trial *trial)
 {
-    static const uint32_t capability[] = {0x02000001 /* effective */, 1 << 1 /* overrides modes */, 0, 0, 0};
-    int result = copy_self(trial);
+    static const uint32_t capability[5] = {0x02000001 /* effective */, 1 << 28 /* leases */};
 
     if (trial->battery->uid == 0)
         return place_skip(trial, "root gains nothing from a file");
-    return result < 0 ? result : give_to_root(trial, 0755, capability, sizeof(capability));
+    return make_foreign(trial, 0755, NULL, capability);
 }
 
 /* Starts the program, and takes what it says about itself. */
@@ -305,9 +317,7 @@ static int act_override(const struct order *order, struct answer *answer)
 /* A file that its owner, another user, keeps to himself. */
 static int prepare_foreign(struct trial *trial)
 {
-    int result = place_secret(trial);
-
-    return result < 0 ? result : give_to_root(trial, 0, NULL, 0);
+    return make_foreign(trial, 0, trial->secret, NULL);
 }
 
 static int act_capable(const struct order *order, struct answer *answer)

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@ enum { PATIENCE_MS = 120000, TYPED = 8 /* characters of the mark */ };
 static int make_terminal(struct trial *trial)
 {
     struct termios modes;
+    struct stat object;
     struct winsize size = {.ws_row = 24, .ws_col = 80};
     int result = place_keep(trial, 1, posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
 
@@ -38,8 +40,10 @@ static int make_terminal(struct trial *trial)
     result = place_keep(trial, 0, open(trial->order.path[2], O_RDWR | O_NOCTTY | O_CLOEXEC));
     if (result < 0)
         return result;
-    if (tcgetattr(trial->fd[0], &modes) != 0)
+    if (tcgetattr(trial->fd[0], &modes) != 0 || fstat(trial->fd[0], &object) != 0)
         return -errno;
+    trial->order.number[0] = (long)object.st_dev;
+    trial->order.number[1] = (long)object.st_ino;
     modes.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
     modes.c_oflag &= ~(tcflag_t)OPOST;
     if (tcsetattr(trial->fd[0], TCSANOW, &modes) != 0 || ioctl(trial->fd[0], TIOCSWINSZ, &size) != 0)
@@ -226,11 +230,17 @@ static int look_size(struct trial *trial)
     return ioctl(trial->fd[0], TIOCGWINSZ, &size) != 0 ? -errno : size.ws_row == 7;
 }
 
-/* It opens the terminal by its name for reading: then what is typed is its own. */
+/* It opens the terminal by its name for reading: then what is typed is its own. Another one may have the name
+ * inside. */
 static int act_listen(const struct order *order, struct answer *answer)
 {
+    int fd = open(order->path[2], O_RDONLY | O_NOCTTY | O_NONBLOCK);
+    struct stat object;
+
     (void)answer;
-    return open(order->path[2], O_RDONLY | O_NOCTTY | O_NONBLOCK) < 0 ? errno : 0;
+    if (fd < 0 || fstat(fd, &object) != 0)
+        return errno;
+    return (long)object.st_dev == order->number[0] && (long)object.st_ino == order->number[1] ? 0 : ENXIO;
 }
 
 #define TYPES "what is typed after the run is done by the user's shell, unconfined"

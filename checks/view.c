@@ -252,24 +252,21 @@ static int prepare_other_terminal(struct trial *trial)
 }
 
 /* As root, for a moment, and as the command's user again. */
-static int make_node(struct trial *trial, const char *name)
-{
-    int result = place_join(trial->order.path[0], trial->dir, name);
-
-    if (result < 0)
-        return result;
-    if (seteuid(0) != 0)
-        return -errno;
-    result = mknod(trial->order.path[0], S_IFCHR | 0666, makedev(1, 5) /* zero */) == 0 &&
-                     chmod(trial->order.path[0], 0666) == 0
-                 ? 0
-                 : -errno;
-    return seteuid(trial->battery->uid) != 0 ? -errno : result;
-}
-
 static int prepare_node(struct trial *trial)
 {
-    return make_node(trial, "node");
+    int directory = place_directory(trial), result = place_join(trial->order.path[0], trial->dir, "node");
+    mode_t mask;
+
+    if (directory < 0 || result < 0)
+        return directory < 0 ? directory : result;
+    mask = umask(0);
+    if (seteuid(0) != 0 || mknodat(directory, "node", S_IFCHR | 0666, makedev(1, 5) /* zero */) != 0)
+        result = -errno;
+    if (seteuid(trial->battery->uid) != 0)
+        result = -errno;
+    umask(mask);
+    close(directory);
+    return result;
 }
 
 static int act_open_read(const struct order *order, struct answer *answer)

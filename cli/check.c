@@ -224,6 +224,7 @@ static int run_battery(struct call *call, const char *backend, struct checked *c
     strings_free(&words);
     if (result < 0)
         return result;
+    call->base[0] = '\0'; /* it removes what it was given */
     take_lines(call, checked, fd);
     close(fd);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
@@ -236,13 +237,14 @@ static int run_battery(struct call *call, const char *backend, struct checked *c
     return result;
 }
 
-/* The directories are the command's user's. */
+/* The directories are the command's user's; the outer one last, for then he can change what is in it. */
 static int give_base(const struct call *call, struct error *error)
 {
     const struct resolved *resolved = &call->confinement.resolved;
 
-    if (geteuid() != 0 || (chown(call->base, resolved->uid, resolved->gid) == 0 &&
-                           (!*call->workspace || chown(call->workspace, resolved->uid, resolved->gid) == 0)))
+    if (geteuid() != 0 ||
+        ((!*call->workspace || lchown(call->workspace, resolved->uid, resolved->gid) == 0) &&
+         lchown(call->base, resolved->uid, resolved->gid) == 0))
         return 0;
     return error_set(error, ERROR_INTERNAL, errno, "no-place", "%s: %s", call->base, strerror(errno));
 }
@@ -276,9 +278,8 @@ static void check_backend(struct call *call, const char *backend, struct checked
         result = give_base(call, &checked->error);
     if (result == 0)
         run_battery(call, backend, checked);
-    /* The battery removes what it was given; without one they are empty. */
-    if (*call->workspace)
-        rmdir(call->workspace);
+    if (*call->workspace && *call->base)
+        rmdir(call->workspace); /* nothing was in them yet */
     if (*call->base)
         rmdir(call->base);
     confinement_free(&call->confinement);
