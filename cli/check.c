@@ -22,6 +22,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -259,6 +260,23 @@ static int open_html(struct call *call, struct error *error)
     return output_open(&call->html, name, &call->confinement.resolved, error);
 }
 
+/* The private caches of a workspace that is gone. They are empty: no tool was started in it. By the rights of
+ * the command's user, whose home it is. */
+static void remove_caches(const struct resolved *resolved)
+{
+    uid_t uid = geteuid();
+    gid_t gid = getegid();
+
+    setfsgid(resolved->gid);
+    setfsuid(resolved->uid);
+    for (size_t i = 0; i < resolved->path_count; i++)
+        if (resolved->paths[i].grant == GRANT_WRITE && !resolved->paths[i].named &&
+            strstr(resolved->paths[i].path, "/.cache/confine/caches/"))
+            rmdir(resolved->paths[i].path);
+    setfsuid(uid);
+    setfsgid(gid);
+}
+
 /* One backend, from the base to the judgement. What keeps it from being tried stands in the error of
  * @checked. */
 static void check_backend(struct call *call, const char *backend, struct checked *checked)
@@ -280,6 +298,8 @@ static void check_backend(struct call *call, const char *backend, struct checked
         run_battery(call, backend, checked);
     if (*call->workspace && *call->base)
         rmdir(call->workspace); /* nothing was in them yet */
+    if (*call->workspace)
+        remove_caches(&call->confinement.resolved);
     if (*call->base)
         rmdir(call->base);
     confinement_free(&call->confinement);

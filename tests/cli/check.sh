@@ -49,6 +49,20 @@ cp "$dir/out" "$dir/whole"
 # shellcheck disable=SC2046 # names without spaces
 gone $(left)
 result $? "nothing is left outside"
+[ -z "$(find "$HOME/.cache/confine/caches" -name '*check*' 2>/dev/null)" ] || why "$(ls "$HOME/.cache/confine/caches")"
+[ ! -s "$dir/why" ]
+result $? "no caches of the private workspace are left in the home"
+
+# The first terminal of a machine has the name that the command's own has inside: that one may be read.
+if [ "$(id -u)" -eq 0 ]; then
+    pts='mount -t devpts -o newinstance,ptmxmode=0666 devpts /dev/pts && mount --bind /dev/pts/ptmx /dev/ptmx && exec "$@"'
+    call unshare -m --propagation private sh -c "$pts" sh "$confine" check --all --only 'tty.*' --json
+    [ "$status" -eq 0 ] || why "status $status"
+    holds '[a for a in attempts if a["id"] == "TTY-12" and a["verdict"] == "blocked"] and not over'
+    result $? "a terminal of the same name is not the caller's"
+else
+    skip "a terminal of the same name is not the caller's" "only root can make it"
+fi
 
 # A workspace of the caller's own.
 mkdir -p "$dir/own/.git/hooks"
