@@ -470,7 +470,8 @@ int resolve_cwd(struct resolving *resolving)
             resolving->cwd && (!resolved->workspace || path_contains(resolved->workspace, resolving->cwd));
 
         asked.value = here ? resolving->cwd : resolved->workspace ? resolved->workspace : ".";
-        snprintf(asked.by, sizeof(asked.by), "%s", here ? "the current directory" : "the workspace");
+        snprintf(asked.by, sizeof(asked.by), "%s",
+                 resolved->workspace && !here ? "the workspace" : "the current directory");
     }
     if (resolved->workspace &&
         strcmp(asked.value, resolved->workspace) == 0) { /* mostly: it is open already */

@@ -93,6 +93,7 @@ void supervise_limit(struct supervision *supervision, const char *name, bool at_
     }
     start_grace(loop);
     tree_signal_group(&loop->tree, SIGTERM);
+    tree_signal_group(&loop->tree, SIGCONT); /* who is stopped would not see it within the grace */
 }
 
 static void on_time(uv_timer_t *timer)
