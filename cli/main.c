@@ -47,7 +47,7 @@ const struct command command_table[] = {
     {.name = "check",
      .bit = FOR_CHECK,
      .run = command_check,
-     .usage = "[OPTIONS] [--all] [--only GLOB] [--list] [--json] [--html FILE]",
+     .usage = "[OPTIONS] [--all] [--only GLOB] [--list] [--json]",
      .what = "try to get out of this confinement, and judge what is claimed"},
     {.name = "help", .run = command_help, .usage = "[COMMAND]", .what = "print the options of a command"},
     {.name = "learn", .later = true},
