@@ -39,7 +39,6 @@ static void remove_below(int parent, const char *name, int depth)
     DIR *directory;
 
     if (fd >= 0 && depth < 40) {
-        fchmod(fd, 0700);
         directory = fdopendir(fd);
         while (directory && (entry = readdir(directory)))
             if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&

@@ -36,13 +36,13 @@ static bool is_covered(const struct namespace_item *item, const struct namespace
     return false;
 }
 
-/* Has something that comes and goes gone since it was named? A second call says so: then there is nothing to
- * mask. */
+/* Has something that comes and goes gone since it was named, or been closed to us? A second call says so:
+ * then there is nothing to mask, as where it was so from the beginning. */
 static bool is_gone(const struct namespace_item *item, int error)
 {
     struct stat seen;
 
-    return item->comes && (error == ENOENT || error == ENOTDIR) &&
+    return item->comes && (error == ENOENT || error == ENOTDIR || error == EACCES) &&
            fstatat(AT_FDCWD, item->name, &seen, AT_SYMLINK_NOFOLLOW) != 0 && errno == error;
 }
 
