@@ -8,8 +8,8 @@
  * Should:  be gone after the run, whatever the command made of it.
  * Mustn't: walk that tree with the supervisor's rights: it is hostile, and
  *          removing is done by confine-sweep, which can write nothing else.
- *          Mustn't remove what is not ours: only in a place that nobody else can write, never by a name
- * elsewhere.
+ *          Mustn't remove what is not ours: only by a name that we give, in a place that nobody else can
+ *          write, or put another directory of ours in the place of.
  */
 #include "run/tmp.h"
 
@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #define SWEEP_SECONDS "60"
+#define DIGITS        16 /* of a name */
 #define TRIES         16 /* another run may sweep or leave the place at the same moment */
 
 static const char *find_parent(const struct resolved *resolved)
@@ -45,14 +46,36 @@ static int fail(struct error *error, const char *what, const char *where)
     return error_hint(error, "set TMPDIR to a directory where you may write, or give --tmp DIR");
 }
 
+/* Could somebody else give the name of our place to another directory of ours? */
+static bool others_rename(int base)
+{
+    struct stat found;
+
+    return fstat(base, &found) != 0 || (found.st_uid != geteuid() && found.st_uid != 0) ||
+           ((found.st_mode & 022) && !(found.st_mode & S_ISVTX));
+}
+
+/* There is no place that can be trusted: the base is taken for it, and nothing is swept. */
+static int open_base(struct tmp_directory *tmp)
+{
+    int base;
+
+    tmp->place[0] = '\0';
+    base = openat(tmp->base_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return base < 0 ? -errno : base;
+}
+
 /* Opens what the directories of this caller lie in; made if it is not there. Somebody else's, who was first
- * to take the name, is not used: then the base is the place, and nothing is swept. Return: a descriptor. */
+ * to take the name, is not used. Return: a descriptor, or -errno. */
 static int open_place(struct tmp_directory *tmp)
 {
     struct stat found;
-    bool made = mkdirat(tmp->base_fd, tmp->place, 0711) == 0;
+    bool made;
     int place;
 
+    if (others_rename(tmp->base_fd))
+        return open_base(tmp);
+    made = mkdirat(tmp->base_fd, tmp->place, 0711) == 0;
     if (!made && errno != EEXIST)
         return -errno;
     place = openat(tmp->base_fd, tmp->place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -66,8 +89,7 @@ static int open_place(struct tmp_directory *tmp)
     if (place >= 0 && fstat(place, &found) == 0 && found.st_uid == geteuid() && !(found.st_mode & 022))
         return place;
     fd_close(place);
-    tmp->place[0] = '\0';
-    return openat(tmp->base_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return open_base(tmp);
 }
 
 /* Return: whether @fd is locked by us now. Where there are no locks, nobody removes anything either. */
@@ -238,6 +260,11 @@ static int remove_tree(struct tmp_directory *tmp, struct error *error)
                      strerror(errno));
 }
 
+static bool is_our_name(const char *name)
+{
+    return strlen(name) == DIGITS && strspn(name, "0123456789abcdef") == DIGITS;
+}
+
 /* Removes @name beside @tmp, if nobody locks it. */
 static int remove_stale(const struct tmp_directory *tmp, const char *name, struct error *error)
 {
@@ -247,8 +274,8 @@ static int remove_stale(const struct tmp_directory *tmp, const char *name, struc
 
     if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) != 0)
         return 0;
-    if (strlen(name) >= sizeof(stale.name) || parent + strlen(name) >= sizeof(stale.path))
-        return 0; /* no name of ours */
+    if (parent + strlen(name) >= sizeof(stale.path))
+        return 0;
     stale.fd = lock;
     stale.place_fd = tmp->place_fd;
     memcpy(stale.path, tmp->path, parent);
@@ -273,7 +300,7 @@ int tmp_sweep(const struct tmp_directory *tmp, struct error *error)
                          "cannot look for what killed runs have left: %s", strerror(errno));
     }
     while ((entry = readdir(place)))
-        if (entry->d_name[0] != '.' && strcmp(entry->d_name, tmp->name) != 0 &&
+        if (is_our_name(entry->d_name) && strcmp(entry->d_name, tmp->name) != 0 &&
             remove_stale(tmp, entry->d_name, error) < 0)
             r = -EIO;
     closedir(place);

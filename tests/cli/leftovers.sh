@@ -56,9 +56,13 @@ mkdir "$dir/precious"
 : >"$dir/precious/file"
 ln -s "$dir/precious" "$place/0123456789abcdef"
 : >"$place/file"
+mkdir "$place/named"
+: >"$place/named/file"
 another true
 [ "$status" -eq 0 ] && [ -f "$dir/precious/file" ] && [ -L "$place/0123456789abcdef" ] && [ -f "$place/file" ]
 result $? 'a link and a file in the place are let alone'
+[ -f "$place/named/file" ]
+result $? 'and a directory with a name that no run gives'
 rm -rf "$place"
 
 # A place that others could write, or that is none, is not used, and what is in it stays.
@@ -76,6 +80,22 @@ for what in 'mkdir -m 0777' 'ln -s ../precious' touch $([ "$(id -u)" != 0 ] || e
     [ ! -d "$place" ] || [ -L "$place" ] || [ -d "$place/fedcba9876543210" ]
     result $? "and nothing is removed there ($what)"
     rm -rf "$place" "$dir/precious/fedcba9876543210"
+done
+# Whoever can rename what lies beside the place can give its name to another directory of the caller's.
+open_to_others() { chmod 0777 "$TMPDIR"; }
+of_another() { chown 65534 "$TMPDIR"; }
+for how in open_to_others $([ "$(id -u)" != 0 ] || echo of_another); do
+    $how
+    mkdir -p -m 0711 "$place" "$place/fedcba9876543210"
+    another sh -c 'echo "$TMPDIR" && : >"$TMPDIR/x"'
+    case $(cat "$dir/out") in
+    "$TMPDIR"/confine-????????????????) [ "$status" -eq 0 ] && [ -d "$place/fedcba9876543210" ] ;;
+    *) why "TMPDIR is $(cat "$dir/out"), status $status" ;;
+    esac
+    result $? "nothing is removed where others can rename ($how)"
+    rm -rf "$place"
+    chmod 0755 "$TMPDIR"
+    chown "$(id -u)" "$TMPDIR"
 done
 [ -z "$(ls -A "$TMPDIR")" ] || why "left: $(ls -A "$TMPDIR")"
 result $? 'nothing is left'
