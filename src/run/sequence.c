@@ -12,7 +12,8 @@
  *   - C1 controls, whether one byte or UTF-8: no program needs them where ESC is understood.
  *
  * Questions that are answered in a few digits (attributes, cursor position) pass, because editors ask them;
- * they are counted, and whoever restores the terminal waits for the answers.
+ * they are counted, and whoever restores the terminal waits for the answers: so only so many may be waited
+ * for at a time.
  *
  * Should:  be the same for every split of the input; hold a bounded number of bytes.
  * Mustn't: let a byte of a sequence out before the whole is known.
@@ -303,9 +304,10 @@ static void judge(struct sequence *sequence, struct sink *sink, unsigned char fi
         return;
     }
     answer = may_ask(controls[i].judgement, &parts);
-    if (answer == 0)
+    if (answer == 0 || (answer == 2 && sequence->unanswered == SEQUENCE_UNANSWERED))
         return;
     sequence->questions += answer == 2;
+    sequence->unanswered += answer == 2;
     if (controls[i].left)
         mark(sequence, controls[i].left, parts.size > 0);
     put_parts(sink, &parts, parts.parameters, parts.size);
@@ -549,6 +551,12 @@ size_t sequence_filter(struct sequence *sequence, const char *in, size_t size, c
         }
     }
     return sink.size;
+}
+
+void sequence_answered(struct sequence *sequence, const char *in, size_t size)
+{
+    for (size_t i = 0; i < size && sequence->unanswered > 0; i++)
+        sequence->unanswered -= in[i] == ESC;
 }
 
 size_t sequence_reset(uint64_t left, char *out)

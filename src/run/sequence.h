@@ -36,9 +36,20 @@ struct sequence {
     unsigned need;        /* bytes of the character, or digits, still to come */
     uint64_t left;        /* what has been changed and not changed back: see sequence_reset() */
     unsigned questions;   /* sequences that passed and that a terminal answers */
+    unsigned unanswered;  /* of them, as far as what came in shows; at most SEQUENCE_UNANSWERED */
     size_t length;
     char held[SEQUENCE_HELD];
 };
+
+/* Questions that may wait for their answers at a time; others are dropped. */
+#define SEQUENCE_UNANSWERED 256
+
+/*
+ * sequence_answered() - note what the terminal has sent.
+ *
+ * Every answer has one ESC, but not every ESC is of an answer: keys count as well.
+ */
+void sequence_answered(struct sequence *sequence, const char *in, size_t size);
 
 /*
  * sequence_filter() - copy what may pass.

@@ -219,6 +219,7 @@ static size_t type(void *self, const char *in, size_t size, char *out)
 
     if (terminal->piped)
         return split_lines(terminal, in, size, out);
+    sequence_answered(terminal->sequence, in, size);
     if (is_our_stop(terminal, in, size, &at)) {
         supervise_signal(terminal->supervision, SIGTSTP);
         size = at; /* the terminal throws away what was typed behind it, too */

@@ -348,6 +348,21 @@ TEST(questions_are_counted)
     check_int((long)sequence.questions, 5);
 }
 
+TEST(questions_without_answers_are_bounded)
+{
+    char out[SEQUENCE_HELD + 64];
+    struct sequence sequence = {.utf8 = true};
+    static const char question[] = "\033[6n", answers[] = "\033[1;1Rx\033[2;2R";
+
+    for (unsigned i = 0; i < SEQUENCE_UNANSWERED; i++)
+        check_int((long)sequence_filter(&sequence, question, 4, out), 4);
+    check_int((long)sequence_filter(&sequence, question, 4, out), 0);
+    sequence_answered(&sequence, answers, sizeof(answers) - 1);
+    check_int((long)sequence_filter(&sequence, question, 4, out), 4);
+    check_int((long)sequence_filter(&sequence, question, 4, out), 4);
+    check_int((long)sequence_filter(&sequence, question, 4, out), 0);
+}
+
 /* Bytes that mean something are likely. */
 TEST(chance_makes_nothing_else)
 {
