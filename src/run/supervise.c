@@ -103,8 +103,19 @@ static void on_time(uv_timer_t *timer)
     supervise_limit(loop->supervision, limit_time, loop->tree.ended);
 }
 
+/* The command has ended, and whoever is waited for is ended by us: what the command said is not how the run
+ * ended. */
+static void end_waiting(struct loop *loop, int signum)
+{
+    if (loop->tree.phase != PHASE_WAITING)
+        return;
+    loop->tree.status = signum;
+    tree_kill(&loop->tree);
+}
+
 void supervise_kill(struct supervision *supervision)
 {
+    end_waiting(supervision->loop, SIGKILL);
     tree_kill(&supervision->loop->tree);
 }
 
@@ -155,8 +166,11 @@ void supervise_signal(struct supervision *supervision, int signum)
     struct loop *loop = supervision->loop;
     struct tree *tree = &loop->tree;
 
-    if (tree->ended)
+    if (tree->ended) {
+        if (signum == SIGTERM || signum == SIGHUP || signum == SIGINT || signum == SIGQUIT)
+            end_waiting(loop, signum);
         return;
+    }
     switch (signum) {
     case SIGTSTP:
         /* The command's session is not the terminal's, so the terminal does not stop it: we do. */

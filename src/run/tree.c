@@ -19,6 +19,7 @@
 #include "run/foreign.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
@@ -29,7 +30,27 @@
 #define WAIT_MS    20
 #define LAST_TRIES 200 /* about 30 us */
 
+#define PIDFD_TO_GROUP                                                                                       \
+    4 /* PIDFD_SIGNAL_PROCESS_GROUP, Linux 6.9: the group that the process leads or has led */
+
 static void on_sweep(uv_timer_t *timer);
+
+/* The command is no child of ours: when it has ended, its number may be another's, and while others of the
+ * run are waited for that is a long time. So its group is signalled by the pidfd, or while it is there. */
+static void signal_inner_group(const struct supervision *s, int signum)
+{
+    struct pollfd end = {.fd = s->command_fd, .events = POLLIN};
+
+    if (!s->plan->foreign &&
+        kernel_call(SYS_pidfd_send_signal, s->command_fd, signum, 0, PIDFD_TO_GROUP, 0, 0) != -EINVAL)
+        return;
+    if (poll(&end, 1, 0) != 0)
+        return;
+    if (s->plan->foreign)
+        foreign_signal_group(s->command, signum);
+    else
+        kill(-s->command, signum);
+}
 
 void tree_signal_group(const struct tree *tree, int signum)
 {
@@ -37,10 +58,10 @@ void tree_signal_group(const struct tree *tree, int signum)
 
     if (s->channel < 0)
         kill(s->process, signum);
-    else if (s->plan->foreign)
-        foreign_signal_group(s->command, signum);
+    else if (s->plan->pid_namespace)
+        signal_inner_group(s, signum);
     else
-        kill(s->plan->pid_namespace ? -s->command : -s->process, signum);
+        kill(-s->process, signum);
 }
 
 void tree_signal_command(const struct tree *tree, int signum)

@@ -127,4 +127,73 @@ call bash -c 'umask 0777; "$@"' bash "$confine" run -q $backend -w . -- sh -c 't
 [ "$status" -eq 0 ] && [ "$(cat "$dir/out")" = 0077 ] && clean
 result $? 'a mask that takes the owner everything: a run as ever'
 
+# Others of the run are waited for: a signal that ends still ends the run, and its status says so.
+rm -f up
+"$confine" run -q $backend -w . --wait-all --grace 1s -- sh -c 'setsid sleep 300 & echo >up; exit 0' &
+run=$!
+for _ in $(seq 1200); do [ ! -e up ] || break; sleep 0.05; done
+sleep 0.3 # the command ends; if it has not, it is the one that is signalled
+kill -TERM $run
+(sleep 60; kill -KILL $run) 2>/dev/null &
+late=$!
+wait $run
+status=$?
+kill $late 2>/dev/null
+rm -f up
+case ${CONFINE_BACKEND:-landlock}:$status in
+landlock:143 | namespace:137 | namespace:143) ;; # in a process namespace the time of grace passes first
+*) why "status $status" ;;
+esac
+result $? 'while others are waited for, SIGTERM ends the run'
+
+# The command has ended, others of the run are waited for, and its number is another's by now: a process namespace with
+# few numbers, in which all that are free are taken by leaders of groups.
+cat >"$dir/numbers" <<'EOF'
+mount -t proc proc /proc && echo 420 2>/dev/null >/proc/sys/kernel/pid_max || exit 99
+for _ in $(seq 310); do /bin/true; done
+"$@" --wait-all -- sh -c 'setsid sleep 300 & echo $$ >up; exit 0' &
+run=$!
+for _ in $(seq 1200); do [ ! -s up ] || break; sleep 0.05; done
+exec python3 - $run <<'PYTHON'
+import os, signal, sys, time
+run, others = int(sys.argv[1]), []
+def processes():
+    return {int(p) for p in os.listdir('/proc') if p.isdigit()}
+def is_there(words):
+    return any(open(f'/proc/{p}/cmdline').read().startswith(words) for p in processes())
+for _ in range(1200):  # until the command has been reaped: only who is left is left
+    if not is_there('sh\0'):
+        break
+    time.sleep(0.05)
+held = os.pipe()
+while True:
+    try:
+        pid = os.fork()
+    except OSError:
+        break
+    if pid == 0:
+        os.setpgid(0, 0)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.close(held[1])
+        os.read(held[0], 1)
+        os._exit(0)
+    others.append(pid)
+os.kill(run, signal.SIGINT)
+os.kill(run, signal.SIGTERM)  # whose end says that the other one has been seen
+while os.path.exists(f'/proc/{run}') and open(f'/proc/{run}/stat').read().rsplit(')', 1)[1].split()[0] != 'Z':
+    time.sleep(0.05)
+os.close(held[1])
+hit = [pid for pid in others if os.WIFSIGNALED(os.waitpid(pid, 0)[1])]
+print(len(others), 'others, hit:', hit)
+sys.exit(1 if hit or len(others) < 50 else 0)
+PYTHON
+EOF
+rm -f up
+call timeout 60 unshare -mpf --kill-child bash "$dir/numbers" "$confine" run -q $backend -w . --grace 1s
+if [ "$status" -eq 1 ] && grep -q '^unshare:' "$dir/err" || [ "$status" -eq 99 ]; then
+    skip 'a signal for the group of a command that has ended reaches nobody else' 'no process namespace with few numbers here'
+else
+    [ "$status" -eq 0 ] || why "status $status; $(cat "$dir/out" "$dir/err")"
+    result $? 'a signal for the group of a command that has ended reaches nobody else'
+fi
 finish
