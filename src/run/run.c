@@ -483,7 +483,7 @@ static int exit_status(struct run *run, int exec_errno)
     case OUTCOME_NOT_STARTED:
         if (exec_errno)
             return run_error_exec(&run->report->error, exec_errno, run->command[0], run->resolved->cwd_fd,
-                                  run->plan->own_tmp);
+                                  run->resolved->env.items, run->plan->own_tmp);
         break;
     }
     return LINK_FAILED;
@@ -539,7 +539,7 @@ static int run_unconfined(struct run *run)
     run->pid = spawn_chain(-1, &run->launch, standard, run->resolved->cwd_fd, enter_unconfined, run);
     if (run->pid < 0)
         return run_error_exec(&run->report->error, (int)-run->pid, run->command[0], run->resolved->cwd_fd,
-                              false);
+                              run->resolved->env.items, false);
     run->becoming = run->pid;
     relays_handed_over(&run->relays);
     r = limits_joined(&run->limits, &run->report->error);

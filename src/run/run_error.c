@@ -9,6 +9,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -64,12 +66,39 @@ static const struct {
     {ETXTBSY, "not-executable", "it is open for writing", 126},
 };
 
-int run_error_exec(struct error *error, int errnum, const char *command, int cwd_fd, bool view)
+/* What PATH leads to out here. Return: whether there is one, with its name in @path. */
+static bool find_outside(char *const *env, const char *command, char *path, size_t size, struct stat *object)
+{
+    const char *at = NULL;
+
+    for (; env && *env; env++)
+        if (strncmp(*env, "PATH=", 5) == 0)
+            at = *env + 5;
+    while (at) {
+        size_t length = strcspn(at, ":");
+        int needed = snprintf(path, size, "%.*s/%s", (int)length, at, command);
+
+        if (*at == '/' && needed > 0 && (size_t)needed < size && stat(path, object) == 0 &&
+            S_ISREG(object->st_mode) && (object->st_mode & 0111))
+            return true;
+        at = at[length] ? at + length + 1 : NULL;
+    }
+    return false;
+}
+
+int run_error_exec(struct error *error, int errnum, const char *command, int cwd_fd, char *const *env,
+                   bool view)
 {
     const char *reason = "not-executable", *why = strerror(errnum);
     int status = 126;
+    char outside[PATH_MAX];
     struct stat object;
     bool there = strchr(command, '/') && fstatat(cwd_fd, command, &object, 0) == 0;
+
+    if (!strchr(command, '/') && find_outside(env, command, outside, sizeof(outside), &object)) {
+        there = true;
+        command = outside;
+    }
 
     for (size_t i = 0; i < ARRAY_SIZE(causes); i++)
         if (causes[i].errnum == (there && S_ISDIR(object.st_mode) ? EISDIR : errnum)) {

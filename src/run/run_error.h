@@ -15,10 +15,12 @@ int run_error_link(struct error *error, const char *words);
 /*
  * run_error_exec() - the command could not be executed.
  * @cwd_fd: its start directory, to look at a relative name
+ * @env: its environment, to look for a name by PATH
  * @view: places are private inside, so that what is there out here may be missing
  *
  * Return: 127 when there is no such command, else 126.
  */
-int run_error_exec(struct error *error, int errnum, const char *command, int cwd_fd, bool view);
+int run_error_exec(struct error *error, int errnum, const char *command, int cwd_fd, char *const *env,
+                   bool view);
 
 #endif

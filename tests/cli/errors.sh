@@ -82,6 +82,12 @@ rm "$dir/w/.confine.json"
 
 # --- the command
 refused "no such command" 127 command-not-found "nosuchcommand" $backend -w . -- nosuchcommand
+mkdir -p "$dir/tools"
+printf '#!/no/such/interpreter\n' >"$dir/tools/no-interpreter"
+chmod 755 "$dir/tools/no-interpreter"
+PATH=$PATH:$dir/tools
+refused "found by PATH, with an interpreter that is missing" 126 interpreter-missing "$dir/tools/no-interpreter" -b landlock --user keep -w . -- no-interpreter
+PATH=${PATH%:"$dir/tools"}
 refused "no such path" 127 command-not-found "$dir/nosuch" $backend -w . -- "$dir/nosuch"
 echo data >"$dir/data"
 refused "not executable" 126 not-executable "$dir/data" $backend -w . -- "$dir/data"
