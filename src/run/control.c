@@ -504,7 +504,8 @@ int control_finish(struct control *control, const struct report *report, int sta
 
     if (control->fd < 0)
         return 0;
-    control->supervision = NULL; /* nothing is left that could be ended */
+    control->supervision = NULL; /* nothing is left that could be ended, and the loop has gone with it */
+    control->polling = false;
     say_warnings(control, report);
     begin_line(control, &writer, "ended");
     writer_integer(&writer, "status", status);

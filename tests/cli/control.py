@@ -210,6 +210,16 @@ def closed_before(backend):
         assert [line['type'] for line in run.lines if line['type'] != 'warning'][0] == 'started'
 
 
+def closed_early(backend):
+    """Whenever the channel goes: before the command starts or after, and never a death by a signal of confine itself."""
+    for moment in range(12):
+        run = Run([backend], ['sleep', '60'])
+        time.sleep(moment * 0.002)
+        run.socket.close()
+        status = run.done()
+        assert status in (125, 137), (moment, status, run.err)
+
+
 def closed_at_once(backend):
     """The channel is shut before confine is there: nothing may run."""
     ours, theirs = socket.socketpair()
@@ -467,7 +477,7 @@ def main():
     os.chdir('/var/tmp')
     print('TAP version 13')
     tests = [ordinary, the_pid_is_the_command, started_only_when_it_has, nothing_started, kill, closed, half_closed,
-             closed_before, closed_at_once, signals, grace, stop_and_continue, a_limit, errors, the_end_of_a_file,
+             closed_before, closed_early, closed_at_once, signals, grace, stop_and_continue, a_limit, errors, the_end_of_a_file,
              a_terminal, a_slow_reader, not_for_the_command, refused, by_name, a_stranger_listens]
     only = sys.argv[1:]
     for backend in BACKENDS:
