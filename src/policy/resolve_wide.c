@@ -107,6 +107,32 @@ static int refuse_self(struct resolving *resolving, const struct asked *asked, c
     return r;
 }
 
+/* Whoever can write where sessions have their names can join and end them, or answer in their place. */
+static int refuse_sessions(struct resolving *resolving, const struct asked *asked, const char *path)
+{
+    const char *runtime = env_value(resolving->env, "XDG_RUNTIME_DIR");
+    const char *const bases[][2] = {
+        {runtime && runtime[0] == '/' ? runtime : NULL, "/confine"},
+        {resolving->resolved->home, "/.cache/confine/sessions"},
+    };
+    int r = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(bases) && r == 0; i++) {
+        _cleanup_free_ char *place = bases[i][0] ? text_join(bases[i][0], bases[i][1], "", NULL) : NULL;
+        _cleanup_opened_ struct opened opened = {.fd = -1};
+
+        if (bases[i][0] && !place)
+            return error_no_memory(resolving->error);
+        r = place ? path_open(place, &opened) : -ENOENT;
+        if (r == -ENOMEM)
+            return error_no_memory(resolving->error);
+        if (r == 0 && (path_contains(path, opened.path) || path_contains(opened.path, path)))
+            return refuse_place(resolving, asked, path, opened.path, "where sessions have their names");
+        r = 0; /* there are none there */
+    }
+    return r;
+}
+
 /* What no writable root may hold, of whatever kind. */
 static int refuse_holding(struct resolving *resolving, const struct asked *asked, const char *path)
 {
@@ -123,7 +149,7 @@ static int refuse_holding(struct resolving *resolving, const struct asked *asked
     if (resolving->links_dir &&
         (path_contains(path, resolving->links_dir) || path_contains(resolving->links_dir, path)))
         return refuse_launcher(resolving, asked, path, resolving->links_dir);
-    return refuse_self(resolving, asked, path);
+    return refuse_self(resolving, asked, path) ?: refuse_sessions(resolving, asked, path);
 }
 
 int refuse_wide(struct resolving *resolving, const struct asked *asked, const char *path)

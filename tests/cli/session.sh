@@ -207,4 +207,13 @@ result $? 'at any moment'
 call in_session dev -- python3 "$dir/client.py"
 [ "$status" -eq 0 ]
 result $? 'after which the session is what it was'
+
+# Whoever can write where sessions have their names could end them, join them, or answer in their place.
+for path in "$XDG_RUNTIME_DIR" "$place"; do
+    for backend in namespace landlock; do
+        call "$confine" run -q -b $backend -w . --write "$path" -- true
+        [ "$status" -eq 125 ] && has_line 'where sessions have their names' || why "status $status"
+        result $? "$backend: the place of sessions is not granted (${path#"$dir"/})"
+    done
+done
 finish
