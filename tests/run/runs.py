@@ -47,8 +47,9 @@ class Place:
         self.tmp = os.path.join(self.path, "tmp")
         for each in (self.work, self.home, self.tmp):
             os.mkdir(each)
-            if os.geteuid() == 0:
+            if os.geteuid() == 0 and each != self.tmp:
                 os.chown(each, NOBODY, NOBODY)
+        os.chmod(self.tmp, 0o1777)  # as /tmp: root's sweep only goes where nobody else renames
         subprocess.Popen(["setsid", "sh", "-c", 'while kill -0 "$1" 2>/dev/null; do sleep 1; done; rm -rf "$2"',
                           "sh", str(os.getpid()), self.path], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                          stderr=subprocess.DEVNULL)
