@@ -16,11 +16,15 @@
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 static const int forwarded[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGUSR1, SIGUSR2};
+
+#define LOOP_DESCRIPTORS 8 /* an epoll, a few pipes */
 
 static const char limit_time[] = "time"; /* the one with an outcome and a status of its own */
 
@@ -258,12 +262,30 @@ static int start_signals(struct loop *loop)
     return r;
 }
 
+/* Can as many descriptors be opened as libuv takes at once? Where it fails to, it ends the process. */
+static int check_room(void)
+{
+    int fds[LOOP_DESCRIPTORS], r = 0;
+    size_t count = 0;
+
+    while (count < LOOP_DESCRIPTORS && r == 0) {
+        fds[count] = eventfd(0, EFD_CLOEXEC);
+        r = fds[count] < 0 ? -errno : 0;
+        count += r == 0;
+    }
+    while (count > 0)
+        close(fds[--count]);
+    return r;
+}
+
 static int start_loop(struct loop *loop)
 {
     struct supervision *s = loop->supervision;
     uv_timer_t *const timers[] = {&loop->time, &loop->grace};
-    int r = uv_loop_init(&loop->uv);
+    int r = check_room();
 
+    if (r == 0)
+        r = uv_loop_init(&loop->uv);
     loop->started = r == 0;
     for (size_t i = 0; i < ARRAY_SIZE(timers) && r == 0; i++) {
         r = uv_timer_init(&loop->uv, timers[i]);
