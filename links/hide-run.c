@@ -202,6 +202,7 @@ static void grant_level(const struct chain *chain, struct hide *hide, struct lev
         for (long at = 0; at < size;) {
             const struct kernel_dirent *entry = (const struct kernel_dirent *)(const void *)(records + at);
 
+            /* NOLINTNEXTLINE: the kernel has written SIZE bytes */
             if (entry->size < sizeof(*entry) || entry->size > size - at)
                 chain_fatal(chain, level->path, "the kernel answered a malformed listing");
             at += entry->size;

@@ -135,7 +135,7 @@ bool namespace_take_join(struct namespace *ns, size_t *at);
 void namespace_check_join(const struct namespace *ns);
 void namespace_join(struct namespace *ns);
 void namespace_make_shared_point(const struct namespace *ns, int place, char *path, mode_t mode,
-                                 const char *name);
+                                 const char *whole);
 
 /* --- namespace_watch.c --- */
 void namespace_bind_command(const struct namespace *ns);

@@ -78,7 +78,7 @@ static pid_t start_init(const struct namespace *ns)
 static void hand_over(const struct namespace *ns, int directory, pid_t init)
 {
     struct channel_word word = {.type = CHANNEL_HELD, .value = init};
-    int fds[JOIN_COUNT], count = ns->net ? JOIN_COUNT : JOIN_NET;
+    int fds[JOIN_COUNT] = {0}, count = ns->net ? JOIN_COUNT : JOIN_NET;
     union {
         struct cmsghdr header;
         char room[CMSG_SPACE(sizeof(fds))];

@@ -17,6 +17,7 @@
 #include "channel.h"
 #include "kernel_abi.h"
 
+#include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -39,10 +40,11 @@ static void add_descriptors(struct terminal *terminal, const char *text)
         size_t length = comma ? (size_t)(comma - at) : strlen(at);
         char number[12];
 
-        if (length >= sizeof(number) || terminal->count == TERMINAL_MOST)
+        if (terminal->count == TERMINAL_MOST)
             chain_fatal(terminal->chain, "--on", "usage: at most 8 descriptors");
-        memcpy(number, at, length);
-        number[length] = '\0';
+        if (length >= sizeof(number))
+            chain_fatal(terminal->chain, "--on", "usage: not the number of a descriptor");
+        snprintf(number, sizeof(number), "%.*s", (int)length, at);
         terminal->on[terminal->count] = chain_number(terminal->chain, "--on", number);
         if (fcntl(terminal->on[terminal->count], F_GETFD) < 0)
             chain_fatal(terminal->chain, "--on", "this descriptor is not open");

@@ -320,7 +320,8 @@ static int list_one(const struct session_place *place, const char *file, struct 
     int fds[JOIN_COUNT];
     char name[SESSION_NAME];
 
-    if (length <= suffix || length - suffix >= sizeof(name) || strcmp(file + length - suffix, SESSION_SOCKET))
+    if (length <= suffix || length - suffix >= sizeof(name) ||
+        strcmp(file + length - suffix, SESSION_SOCKET) != 0)
         return 0;
     snprintf(name, sizeof(name), "%.*s", (int)(length - suffix), file);
     if (session_check_name(name, &ignored) < 0 ||

@@ -60,7 +60,7 @@ static bool add_plain(struct text *text, const char *string, const char *behind)
         room[0] = '"';
         memcpy(room + 1, string, length);
         room[1 + length] = '"';
-        memcpy(room + 2 + length, behind, more);
+        memcpy(room + 2 + length, behind, more); // NOLINT: text_take() has made room for the end, and set it
     }
     return true;
 }
