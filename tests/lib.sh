@@ -27,7 +27,8 @@ chmod 755 "$test_dir"
 setsid sh -c 'while kill -0 "$1" 2>/dev/null; do sleep 1; done; rm -rf "$2"' sh $$ "$test_dir" \
     </dev/null >/dev/null 2>&1 &
 test_warden=$!
-trap 'rm -rf "$test_dir"; kill "$test_warden" 2>/dev/null' EXIT
+# A subshell that is ended before it has put the traps aside runs them: only this shell takes the directory away.
+trap '[ "${BASHPID:-$$}" != $$ ] || { rm -rf "$test_dir"; kill "$test_warden" 2>/dev/null; }' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 trap 'exit 129' HUP

@@ -8,7 +8,7 @@ mkdir -m 0700 "$dir/runtime"
 export XDG_RUNTIME_DIR=$dir/runtime
 place=$XDG_RUNTIME_DIR/confine
 # Sessions that a failed test leaves end with this shell, and are waited for.
-trap 'for s in $(names); do "$confine" session end "$s"; done; chmod -R u+rwx "$dir" 2>/dev/null; rm -rf "$dir"' EXIT
+trap '[ "$BASHPID" = $$ ] || exit; for s in $(names); do "$confine" session end "$s"; done; chmod -R u+rwx "$dir" 2>/dev/null; rm -rf "$dir"' EXIT
 
 names() { [ ! -d "$place" ] || (cd "$place" && ls | sed -n 's/\.socket$//p'); }
 in_session() { "$confine" run -q --session "$@"; }

@@ -15,7 +15,8 @@ landlock:*) ;;
 esac
 dir=$(mktemp -d "${TMPDIR:-/tmp}/confine-cli.XXXXXX") || exit 1
 dir=$(cd "$dir" && pwd -P)
-trap 'chmod -R u+rwx "$dir" 2>/dev/null; rm -rf "$dir"' EXIT
+# A subshell that is ended before it has put the traps aside runs them: only this shell takes the directory away.
+trap '[ "$BASHPID" != $$ ] || { chmod -R u+rwx "$dir" 2>/dev/null; rm -rf "$dir"; }' EXIT
 trap 'exit 143' HUP INT TERM
 count=0 failed=0
 
