@@ -7,6 +7,7 @@
 #include "run/session_wire.h"
 
 #include "links/kernel_abi.h"
+#include "run/channel.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -27,33 +28,6 @@
 #define NAME_TRIES     200 /* every 10 ms */
 
 /* --- packets -------------------------------------------------------------------------------------------- */
-
-int session_send(int fd, const void *data, size_t size, const int *fds, size_t count)
-{
-    union {
-        struct cmsghdr header;
-        char room[CMSG_SPACE(JOIN_COUNT * sizeof(int))];
-    } control;
-    struct iovec part = {.iov_base = (void *)(uintptr_t)data, .iov_len = size};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-    ssize_t sent;
-
-    if (count > 0) {
-        memset(&control, 0, sizeof(control));
-        message.msg_control = &control;
-        message.msg_controllen = CMSG_SPACE(count * sizeof(int));
-        control.header.cmsg_level = SOL_SOCKET;
-        control.header.cmsg_type = SCM_RIGHTS;
-        control.header.cmsg_len = CMSG_LEN(count * sizeof(int));
-        memcpy(CMSG_DATA(&control.header), fds, count * sizeof(int));
-    }
-    do
-        sent = sendmsg(fd, &message, MSG_NOSIGNAL);
-    while (sent < 0 && errno == EINTR);
-    if (sent < 0)
-        return -errno;
-    return (size_t)sent == size ? 0 : -EIO;
-}
 
 int session_receive(int fd, void *data, size_t size, int fds[JOIN_COUNT], size_t *ret_count)
 {
@@ -142,7 +116,7 @@ static int send_request(const struct session_place *place, const char *name, enu
     fd = connect_keeper(place, name, seconds);
     if (fd < 0)
         return fd;
-    r = session_send(fd, &request, sizeof(request), &lock, 1);
+    r = channel_send(fd, &request, sizeof(request), &lock, 1);
     return r < 0 ? r : steal_fd(&fd);
 }
 
@@ -295,7 +269,7 @@ int session_start(const struct session_place *place, const char *name, const str
 
 int session_confirm(int confirm)
 {
-    int r = session_send(confirm, "k", 1, NULL, 0);
+    int r = channel_send(confirm, "k", 1, NULL, 0);
 
     fd_close(confirm);
     return r;

@@ -19,6 +19,7 @@
 #include "links/acts.h"
 #include "links/chain.h"
 #include "links/kernel_abi.h"
+#include "run/channel.h"
 #include "run/launcher.h"
 #include "run/run_error.h"
 #include "run/spawn.h"
@@ -319,7 +320,7 @@ static void answer(struct keeper *keeper, int fd, int errnum)
 
     reply.facts.age = (int64_t)(seconds(CLOCK_BOOTTIME) - keeper->since);
     /* A packet fits or the peer is gone: it asked once, and nothing else was sent. */
-    (void)session_send(fd, &reply, sizeof(reply), NULL, 0);
+    (void)channel_send(fd, &reply, sizeof(reply), NULL, 0);
 }
 
 /* The same with what a command goes into, and mounts of its own. */
@@ -335,7 +336,7 @@ static void answer_join(struct keeper *keeper, int fd)
     if (fds[JOIN_TMP] < 0 || fds[JOIN_SHM] < 0)
         answer(keeper, fd, fds[JOIN_TMP] < 0 ? -fds[JOIN_TMP] : -fds[JOIN_SHM]);
     else
-        (void)session_send(fd, &reply, sizeof(reply), fds, count);
+        (void)channel_send(fd, &reply, sizeof(reply), fds, count);
     fd_close(fds[JOIN_TMP]);
     fd_close(fds[JOIN_SHM]);
 }
@@ -464,7 +465,7 @@ static bool agree(const struct keeper *keeper, const struct error *error)
     struct pollfd ready = {.fd = keeper->report, .events = POLLIN};
     char byte;
 
-    if (session_send(keeper->report, error, sizeof(*error), NULL, 0) < 0 || error->code != ERROR_NONE)
+    if (channel_send(keeper->report, error, sizeof(*error), NULL, 0) < 0 || error->code != ERROR_NONE)
         return false;
     while (poll(&ready, 1, -1) < 0 && errno == EINTR)
         ;

@@ -52,9 +52,8 @@ int session_lock(const struct session_place *place, const char *name);
 /* session_remove() - remove the files of a session whose lock the caller holds. */
 void session_remove(const struct session_place *place, const char *name);
 
-/* session_send(), session_receive() - one packet with up to JOIN_COUNT descriptors. @fds: filled with -1
- * behind the last one. Return: 0, or -errno (-ECONNRESET: closed, -EAGAIN: nothing there in time). */
-int session_send(int fd, const void *data, size_t size, const int *fds, size_t count);
+/* session_receive() - one packet, sent by channel_send(), with up to JOIN_COUNT descriptors. @fds: filled
+ * with -1 behind the last one. Return: 0, or -errno (-ECONNRESET: closed, -EAGAIN: nothing there in time). */
 int session_receive(int fd, void *data, size_t size, int fds[JOIN_COUNT], size_t *ret_count);
 
 /*
