@@ -23,14 +23,11 @@
 /* A number in a file of /proc, -1 if there is none. */
 static long read_switch(const char *path)
 {
-    _cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
     char text[32], *end;
-    ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
     long value;
 
-    if (size <= 0)
+    if (file_read(AT_FDCWD, path, text, sizeof(text)) <= 0)
         return -1;
-    text[size] = '\0';
     value = strtol(text, &end, 10);
     return end == text ? -1 : value;
 }

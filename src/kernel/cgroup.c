@@ -247,14 +247,10 @@ static int turn(int place, unsigned uses, char sign, unsigned *ret_turned)
 
 static bool is_on(int place, enum cgroup_use use)
 {
-    char text[1024], word[32];
-    int r = cgroup_read(place, "cgroup.subtree_control", text, sizeof(text));
+    char text[1024];
 
-    snprintf(word, sizeof(word), "%s", cgroup_controller(use));
-    for (const char *at = text; r == 0 && *at; at += strcspn(at, " \n"), at += strspn(at, " \n"))
-        if (strcspn(at, " \n") == strlen(word) && strncmp(at, word, strlen(word)) == 0)
-            return true;
-    return false;
+    return file_read(place, "cgroup.subtree_control", text, sizeof(text)) >= 0 &&
+           cgroup_has_word(text, cgroup_controller(use), " \n");
 }
 
 /* The controllers of @uses that are off in the place. */
@@ -480,7 +476,7 @@ static bool has_swap(void)
     char text[256];
     const char *line;
 
-    if (cgroup_read(AT_FDCWD, "/proc/swaps", text, sizeof(text)) < 0)
+    if (file_read(AT_FDCWD, "/proc/swaps", text, sizeof(text)) < 0)
         return false; /* a kernel without swap */
     line = strchr(text, '\n');
     return line && line[1];

@@ -121,9 +121,10 @@ struct cgroup_place {
  * Return: 0 with a version of 0 where there is none, or -errno. */
 int cgroup_find(int version, unsigned wanted, struct cgroup_place *ret);
 
-/* cgroup_read(), cgroup_write() - a file of the group @directory; at most @size bytes, NUL-terminated.
- * Return: 0 or -errno. */
-int cgroup_read(int directory, const char *file, char *text, size_t size);
+/* cgroup_has_word() - is @word one of the words of @text, separated by any of @separators? */
+bool cgroup_has_word(const char *text, const char *word, const char *separators);
+
+/* cgroup_write() - to a file of the group @directory. Return: 0 or -errno. */
 int cgroup_write(int directory, const char *file, const char *text);
 
 /* cgroup_number() - the number behind @key in @file of the group @directory, or the whole file's for NULL;

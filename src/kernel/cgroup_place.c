@@ -44,28 +44,6 @@ static const char *old_controller(unsigned wanted)
 
 /* --- files --------------------------------------------------------------------------------------------- */
 
-int cgroup_read(int directory, const char *file, char *text, size_t size)
-{
-    _cleanup_fd_ int fd = openat(directory, file, O_RDONLY | O_CLOEXEC);
-    size_t length = 0;
-
-    if (fd < 0)
-        return -errno;
-    while (length < size - 1) {
-        ssize_t got = read(fd, text + length, size - 1 - length);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -errno;
-        if (got == 0)
-            break;
-        length += (size_t)got;
-    }
-    text[length] = '\0';
-    return 0;
-}
-
 int cgroup_write(int directory, const char *file, const char *text)
 {
     _cleanup_fd_ int fd = openat(directory, file, O_WRONLY | O_CLOEXEC);
@@ -88,10 +66,10 @@ int cgroup_number(int directory, const char *file, const char *key, uint64_t *re
     const char *at = text;
     size_t length = key ? strlen(key) : 0;
     char *end;
-    int r = cgroup_read(directory, file, text, sizeof(text));
+    ssize_t r = file_read(directory, file, text, sizeof(text));
 
     if (r < 0)
-        return r;
+        return (int)r;
     while (key && !(strncmp(at, key, length) == 0 && at[length] == ' ')) {
         at = strchr(at, '\n');
         if (!at)
@@ -108,8 +86,7 @@ int cgroup_number(int directory, const char *file, const char *key, uint64_t *re
     return end == at || errno ? -EPROTO : 0;
 }
 
-/* Is @word one of the words of @text, separated by any of @separators? */
-static bool has_word(const char *text, const char *word, const char *separators)
+bool cgroup_has_word(const char *text, const char *word, const char *separators)
 {
     size_t length = strlen(word);
 
@@ -179,7 +156,7 @@ static bool is_tree(const char *line, const char *controller)
     if (strncmp(tail, "cgroup ", 7) != 0)
         return false;
     options = find_word(tail, 2, &length);
-    return copy_word(options, length, text, sizeof(text)) && has_word(text, controller, ",");
+    return copy_word(options, length, text, sizeof(text)) && cgroup_has_word(text, controller, ",");
 }
 
 /* The last one in the list lies on top of those before it. */
@@ -209,7 +186,7 @@ static bool find_own(const char *groups, const char *controller, char *to, size_
             continue;
         memcpy(text, names + 1, (size_t)(path - names) - 1);
         text[path - names - 1] = '\0';
-        if (controller ? !has_word(text, controller, ",") : (*line != '0' || *text))
+        if (controller ? !cgroup_has_word(text, controller, ",") : (*line != '0' || *text))
             continue;
         path++;
         if (strcspn(path, "\n") >= size)
@@ -267,11 +244,11 @@ static unsigned listed_uses(int directory, const char *file)
     unsigned uses = CGROUP_BIT(CGROUP_TREE) | CGROUP_BIT(CGROUP_CPU);
     char text[1024];
 
-    if (cgroup_read(directory, file, text, sizeof(text)) < 0)
+    if (file_read(directory, file, text, sizeof(text)) < 0)
         return uses;
     for (int use = 0; use < CGROUP_USES; use++)
         if (cgroup_controller((enum cgroup_use)use) &&
-            has_word(text, cgroup_controller((enum cgroup_use)use), " \n"))
+            cgroup_has_word(text, cgroup_controller((enum cgroup_use)use), " \n"))
             uses |= CGROUP_BIT(use);
     return uses;
 }
@@ -294,7 +271,7 @@ static bool is_ours_alone(int directory)
     if (faccessat(directory, "cgroup.type", F_OK, 0) != 0 && errno == ENOENT)
         return true;
     snprintf(expected, sizeof(expected), "%d\n", (int)getpid());
-    return cgroup_read(directory, "cgroup.procs", text, sizeof(text)) == 0 && strcmp(text, expected) == 0;
+    return file_read(directory, "cgroup.procs", text, sizeof(text)) >= 0 && strcmp(text, expected) == 0;
 }
 
 /* Takes the place if more of @wanted can be had in it. */

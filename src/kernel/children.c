@@ -42,17 +42,11 @@ static pid_t parent_of(const char *pid)
 {
     char path[64], text[512];
     const char *end;
-    ssize_t size;
     int parent = 0;
 
     snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
-    _cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    if (file_read(AT_FDCWD, path, text, sizeof(text)) <= 0)
         return 0;
-    size = read(fd, text, sizeof(text) - 1);
-    if (size <= 0)
-        return 0;
-    text[size] = '\0';
     end = strrchr(text, ')');
     return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? parent : 0;
 }

@@ -4,6 +4,7 @@
 #include "kernel/identity.h"
 
 #include "links/kernel_abi.h"
+#include "util/util.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -65,18 +66,12 @@ int identity_leave_raw(void)
 #define MAP_TEXT      (64 * 1024) /* the kernel takes 340 lines */
 #define OVERFLOW_USER 65534
 
+/* Return: @text, NULL where it is not all of the file. */
 static char *read_text(const char *path, char *text, size_t size)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    size_t length = 0;
-    ssize_t got = 0;
+    ssize_t length = file_read(AT_FDCWD, path, text, size);
 
-    while (fd >= 0 && length < size - 1 && (got = read(fd, text + length, size - 1 - length)) > 0)
-        length += (size_t)got; /* the kernel gives a page at a time */
-    if (fd >= 0)
-        close(fd);
-    text[length] = '\0';
-    return got < 0 || length == 0 || length == size - 1 ? NULL : text;
+    return length <= 0 || (size_t)length == size - 1 ? NULL : text;
 }
 
 /* Does a line of the map, `INSIDE OUTSIDE COUNT`, give @uid a meaning? */

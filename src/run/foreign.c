@@ -49,14 +49,10 @@ static bool read_process(const char *pid, struct process *process)
 {
     char path[64], text[512];
     const char *end;
-    ssize_t size;
 
     snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
-    _cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-    size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    if (size <= 0)
+    if (file_read(AT_FDCWD, path, text, sizeof(text)) <= 0)
         return false;
-    text[size] = '\0';
     end = strrchr(text, ')');
     process->pid = (pid_t)strtol(pid, NULL, 10);
     return end && sscanf(end + 1, " %c %d", &process->state, &process->parent) == 2;
@@ -142,17 +138,13 @@ static bool is_among(const pid_t *pids, size_t count, pid_t pid)
     return false;
 }
 
-/* The children of a process with one thread. Return: bytes, -1 where the kernel does not list them. */
+/* The children of a process with one thread. Return: bytes, or -errno where the kernel does not list them. */
 static ssize_t read_children(pid_t pid, char *text, size_t size)
 {
     char path[64];
-    ssize_t got;
 
     snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
-    _cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-    got = fd < 0 ? -1 : read(fd, text, size - 1);
-    text[got > 0 ? got : 0] = '\0';
-    return got;
+    return file_read(AT_FDCWD, path, text, size);
 }
 
 /* The usual case, without going through all processes: process 1 has no child but the command. */

@@ -182,14 +182,10 @@ static bool stops_by_default(pid_t pid)
     char path[40], text[STATUS_BYTES];
     unsigned long long ignored = 0, caught = 0;
     const char *line;
-    ssize_t got;
 
     snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-    _cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-    got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    if (got <= 0)
+    if (file_read(AT_FDCWD, path, text, sizeof(text)) <= 0)
         return false;
-    text[got] = '\0';
     line = strstr(text, "\nSigIgn:");
     if (!line || sscanf(line, "\nSigIgn: %llx SigCgt: %llx", &ignored, &caught) != 2)
         return false;

@@ -187,6 +187,29 @@ TEST(read_all_has_a_bound)
     check_int(fd_read_all(fd, 10, &data, &length), -EBADF);
 }
 
+TEST(small_files_are_read_as_far_as_there_is_room)
+{
+    char path[PATH_MAX + 8], text[6] = "xxxxx";
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/small", test_dir);
+    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    check_int(file_read(AT_FDCWD, path, text, sizeof(text)), 0);
+    check_str(text, "");
+    need(write(fd, "1234", 4) == 4);
+    check_int(file_read(AT_FDCWD, path, text, sizeof(text)), 4);
+    check_str(text, "1234");
+    need(write(fd, "5678", 4) == 4);
+    check_int(file_read(AT_FDCWD, path, text, sizeof(text)), 5);
+    check_str(text, "12345");
+    close(fd);
+    need(unlink(path) == 0);
+    check_int(file_read(AT_FDCWD, path, text, sizeof(text)), -ENOENT);
+    check_str(text, "");
+    check_int(file_read(AT_FDCWD, test_dir, text, sizeof(text)), -EISDIR);
+    check_str(text, "");
+}
+
 static const struct quote_row {
     const char *name, *expected;
     size_t most;

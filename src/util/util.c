@@ -7,6 +7,7 @@
 #include "util/util.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 void cleanup_fd(int *fd)
@@ -86,6 +87,25 @@ int fd_read_all(int fd, size_t most, char **ret_data, size_t *ret_length)
     *ret_length = length;
     *ret_data = steal_pointer(&data);
     return 0;
+}
+
+ssize_t file_read(int directory, const char *name, char *text, size_t size)
+{
+    _cleanup_fd_ int fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
+    size_t length = 0;
+    ssize_t got = fd < 0 ? -errno : 1;
+
+    while (fd >= 0 && got > 0 && length < size - 1) { /* the kernel gives a page at a time */
+        got = read(fd, text + length, size - 1 - length);
+        if (got < 0 && errno == EINTR)
+            got = 1;
+        else if (got < 0)
+            got = -errno;
+        else
+            length += (size_t)got;
+    }
+    text[length] = '\0';
+    return got < 0 ? got : (ssize_t)length;
 }
 
 bool array_more(void *array, size_t count, size_t size)

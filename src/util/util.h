@@ -41,6 +41,14 @@ bool array_expect(void *array, size_t count, size_t size);
  */
 int fd_read_all(int fd, size_t most, char **ret_data, size_t *ret_length);
 
+/*
+ * file_read() - a small file, as far as there is room, NUL-terminated also where it cannot be read.
+ * @directory, @name: as for openat()
+ *
+ * Return: bytes, or -errno.
+ */
+ssize_t file_read(int directory, const char *name, char *text, size_t size);
+
 /* A growing list of strings, NULL-terminated, owning its items. Zero-initialised is empty. */
 struct strings {
     char **items;
