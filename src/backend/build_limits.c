@@ -33,21 +33,14 @@ uint64_t build_numbers(const struct builder *b)
     return most < PROCESS_NUMBERS_MOST - PROCESS_NUMBERS ? most + PROCESS_NUMBERS : PROCESS_NUMBERS_MOST;
 }
 
-static bool lies_within(const char *path, const char *directory)
-{
-    size_t length = strlen(directory);
-
-    return strncmp(path, directory, length) == 0 && (path[length] == '/' || path[length] == '\0');
-}
-
 /* Why the command could leave its group or change its values; NULL: it cannot. */
 static const char *leaks(const struct builder *b)
 {
     const struct resolved *resolved = b->resolved;
 
     for (size_t i = 0; i < resolved->path_count; i++)
-        if (resolved->paths[i].grant == GRANT_WRITE &&
-            (lies_within(resolved->paths[i].path, GROUPS) || lies_within(GROUPS, resolved->paths[i].path)))
+        if (resolved->paths[i].grant == GRANT_WRITE && (path_contains(GROUPS, resolved->paths[i].path) ||
+                                                        path_contains(resolved->paths[i].path, GROUPS)))
             return "group-writable";
     /* In a user namespace of its own it may mount the tree anew, in which its user owns the group. */
     if (is_open(b, SURFACE_PRIV_USERNS) && b->host->uid != 0)

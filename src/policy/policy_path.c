@@ -22,15 +22,6 @@ struct answer {
     const struct exception *exception; /* the innermost path that was taken out */
 };
 
-static bool is_within(const char *path, const char *directory)
-{
-    size_t length = strlen(directory);
-
-    if (length > 0 && directory[length - 1] == '/')
-        length--; /* the root */
-    return strncmp(path, directory, length) == 0 && (path[length] == '\0' || path[length] == '/');
-}
-
 static void keep_longer(const struct resolved_path **best, const struct resolved_path *path)
 {
     if (!*best || strlen(path->path) > strlen((*best)->path))
@@ -45,21 +36,21 @@ static struct answer find_answer(const struct resolved *resolved, const char *ca
         const struct resolved_path *path = &resolved->paths[i];
         bool exact = strcmp(path->path, canonical) == 0;
 
-        if ((path->grant == GRANT_READ || path->grant == GRANT_WRITE) && is_within(canonical, path->path))
+        if ((path->grant == GRANT_READ || path->grant == GRANT_WRITE) && path_contains(path->path, canonical))
             keep_longer(&answer.read, path);
-        if (path->grant == GRANT_WRITE && is_within(canonical, path->path))
+        if (path->grant == GRANT_WRITE && path_contains(path->path, canonical))
             keep_longer(&answer.write, path);
         if ((path->grant == GRANT_DEVICE || path->grant == GRANT_SOCKET) && exact)
             answer.special = path;
     }
     for (size_t i = 0; i < resolved->hidden_count; i++)
-        if (is_within(canonical, resolved->hidden[i].path) && (!answer.hidden || answer.hidden->held))
+        if (path_contains(resolved->hidden[i].path, canonical) && (!answer.hidden || answer.hidden->held))
             answer.hidden = &resolved->hidden[i];
     for (size_t i = 0; i < resolved->protected_paths.count; i++)
-        if (is_within(canonical, resolved->protected_paths.items[i]))
+        if (path_contains(resolved->protected_paths.items[i], canonical))
             answer.protected = i;
     for (size_t i = 0; i < resolved->exception_count; i++)
-        if (is_within(canonical, resolved->exceptions[i].path) &&
+        if (path_contains(resolved->exceptions[i].path, canonical) &&
             (!answer.exception || strlen(resolved->exceptions[i].path) > strlen(answer.exception->path)))
             answer.exception = &resolved->exceptions[i];
     return answer;

@@ -93,9 +93,6 @@ struct resolving {
 
 /* --- resolve_paths.c --- */
 
-/* path_contains() - is the canonical @path equal to or below the canonical @above? */
-bool path_contains(const char *above, const char *path);
-
 /* path_parent() - the directory of a canonical path and the name in it. Return: 0, -ENOMEM, or -EINVAL for
  * `/`. */
 int path_parent(const char *path, char **ret_parent, const char **ret_name);

@@ -42,10 +42,8 @@ static bool is_outside(const struct resolved *resolved, const char *path)
         return false;
     for (size_t i = 0; i < resolved->path_count && resolved->policy->readable_listed; i++) {
         const struct resolved_path *granted = &resolved->paths[i];
-        size_t length = strlen(granted->path);
 
-        if (granted->grant == GRANT_READ && strncmp(path, granted->path, length) == 0 &&
-            (length == 1 || path[length] == '/' || path[length] == '\0'))
+        if (granted->grant == GRANT_READ && path_contains(granted->path, path))
             return false;
     }
     return true;
