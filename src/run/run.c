@@ -5,67 +5,34 @@
  *
  *   1. everything that the run needs is made: temp directory, channel, the
  *      guard's pipe, canaries, relays;
- *   2. the chain starts. While it restricts itself, the controls are acted out;
- *   3. GUARD and HERE arrive; the checks go out; the answers come back; the
- *      canaries are looked at. What can fail of the supervision is set up. GO
- *      is sent if everything holds;
+ *   2. the chain starts, and restricts itself;
+ *   3. run_talk() gives the word to start, if everything holds;
  *   4. supervise() waits for the end of the last process;
  *   5. the temp directory is removed.
  *
  * Should:  leave by one way out, with every process ended and every name removed.
- * Mustn't: send GO after any doubt. Until GO the end of the channel ends the
- *          chain with 125, so that our death at any point starts nothing.
+ * Mustn't: start anything but by run_talk() or run_unconfined(). Until GO the end
+ *          of the channel ends the chain with 125, so that our death at any point
+ *          starts nothing.
  */
 #include "run/run.h"
+#include "run/run_state.h"
 
 #include "kernel/children.h"
 #include "links/chain.h"
-#include "run/attest.h"
 #include "run/channel.h"
 #include "run/control.h"
-#include "run/foreign.h"
 #include "run/launcher.h"
-#include "run/limits.h"
-#include "run/relay.h"
 #include "run/run_error.h"
-#include "run/spawn.h"
 #include "run/strangers.h"
-#include "run/supervise.h"
-#include "run/terminal.h"
-#include "run/tmp.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 
-#define CHAIN_MS 10000 /* how long a chain may take to be here */
-#define WORDS_MS 1000  /* how long its last words may take */
-
-struct run {
-    struct plan *plan;
-    const struct resolved *resolved;
-    char *const *command;
-    struct report *report;
-    struct control *control; /* NULL: none */
-    unsigned missing;        /* canaries left out, by tests */
-    struct tmp_directory tmp;
-    struct relays relays;
-    struct terminal terminal;
-    struct launch launch;
-    int channel, their_channel;
-    int liveness, their_liveness;
-    int errors, their_errors; /* the chain's own stderr */
-    int stderr_fd;            /* what the command gets as 2 */
-    pid_t pid, guard;
-    pid_t becoming;  /* who said HERE and becomes the command: `pid`, or process 2 of a pid namespace */
-    int becoming_fd; /* the same as a pidfd, -1: it is `pid` */
-    struct limits limits;
-    struct supervision supervision;
-    struct attestation attestation; /* last: most of it is never touched, and not cleared */
-};
-
-static int fail(struct run *run, int errnum, const char *what)
+int run_fail(struct run *run, int errnum, const char *what)
 {
+    if (run->report->error.code != ERROR_NONE)
+        return -errnum;
     return error_set(&run->report->error, ERROR_SANDBOX_UNAVAILABLE, errnum, "set-up-failed", "cannot %s: %s",
                      what, strerror(errnum));
 }
@@ -123,7 +90,7 @@ static int note_ephemeral(struct run *run)
     return 0;
 }
 
-static struct relays_limit output_limit(const struct run *run)
+struct relays_limit run_output_limit(const struct run *run)
 {
     const struct policy *policy = run->resolved->policy;
 
@@ -138,7 +105,7 @@ static int prepare(struct run *run, int standard[3])
 
     r = attest_begin(&run->attestation, run->plan, run->resolved, run->missing);
     if (r < 0)
-        return fail(run, -r, "make the canaries");
+        return run_fail(run, -r, "make the canaries");
     if (run->plan->private_tmp) {
         r = tmp_make(&run->tmp, run->resolved, &run->report->error);
         if (r < 0)
@@ -159,24 +126,24 @@ static int prepare(struct run *run, int standard[3])
     if (r == 0)
         r = make_pipe(&run->errors, &run->their_errors, false);
     if (r < 0)
-        return fail(run, -r, "make the channel");
+        return run_fail(run, -r, "make the channel");
     run->terminal.wanted = run->plan->terminal;
     run->terminal.relays = &run->relays;
     r = terminal_prepare(&run->terminal, run->resolved, standard);
     if (r < 0)
-        return fail(run, -r, "prepare the command's terminal");
-    r = relays_prepare(&run->relays, run->terminal.on, output_limit(run), standard);
+        return run_fail(run, -r, "prepare the command's terminal");
+    r = relays_prepare(&run->relays, run->terminal.on, run_output_limit(run), standard);
     if (r < 0)
-        return fail(run, -r, "make the relays");
+        return run_fail(run, -r, "make the relays");
     /* /dev/stdout and /dev/stderr open these pipes anew, by their owner and mode. */
     for (int fd = 0; fd < 3 && run->resolved->switch_user; fd++)
         if (standard[fd] != fd && !run->terminal.on[fd] &&
             fchown(standard[fd], run->resolved->uid, run->resolved->gid) != 0)
-            return fail(run, errno, "hand over the relays");
+            return run_fail(run, errno, "hand over the relays");
     /* 2 is the chain's until the command starts; what is to be the command's waits beside it. */
     run->stderr_fd = fcntl(standard[2], F_DUPFD_CLOEXEC, 3);
     if (run->stderr_fd < 0)
-        return fail(run, errno, "keep the standard error");
+        return run_fail(run, errno, "keep the standard error");
     standard[2] = run->their_errors;
     return 0;
 }
@@ -233,106 +200,10 @@ static int start_chain(struct run *run)
     return 0;
 }
 
-/* --- 3. the talk -------------------------------------------------------------------------------------------
+/* --- 3. what lives in the loop ----------------------------------------------------------------------------
  */
 
-/* The chain ended, or does not answer: say what its last words were. */
-static int chain_failed(struct run *run, ssize_t why)
-{
-    char words[1024];
-    ssize_t size = 0;
-
-    if (why == -ETIMEDOUT) {
-        error_set(&run->report->error, ERROR_SANDBOX_UNAVAILABLE, ETIMEDOUT, "chain-timeout",
-                  "the chain of links was not ready within %d seconds", CHAIN_MS / 1000);
-        return error_hint(&run->report->error, "the machine may be overloaded; try again");
-    }
-    if (why < 0 && why != -ECONNRESET)
-        return fail(run, (int)-why, "talk to the chain");
-    run->channel = fd_close(run->channel); /* one that still waits for our word ends now, with its own */
-    while (size < (ssize_t)sizeof(words) - 1) {
-        struct pollfd ready = {.fd = run->errors, .events = POLLIN};
-        ssize_t got = poll(&ready, 1, WORDS_MS) == 1
-                          ? read(run->errors, words + size, sizeof(words) - 1 - (size_t)size)
-                          : -1;
-
-        if (got <= 0)
-            break;
-        size += got;
-    }
-    words[size] = '\0';
-    if (run->plan->foreign && foreign_failed(run->pid))
-        return foreign_error(&run->report->error, run->resolved, words);
-    return run_error_link(&run->report->error, words);
-}
-
-/* May this process be the one that becomes the command? In a pid namespace it is a child of the one that we
- * started; only our chain holds the other end. */
-static bool may_be_command(const struct run *run, pid_t writer)
-{
-    return run->plan->pid_namespace ? writer > 1 && writer != run->pid && writer != run->guard
-                                    : writer == run->pid;
-}
-
-/* namespace-run says what this machine lacks: another backend may be tried. */
-static int chain_cannot(struct run *run, int32_t value)
-{
-    struct host_lack lack = {0};
-
-    host_cannot(&lack, value >> 16, value & 0xffff);
-    run->channel = fd_close(run->channel);
-    return host_lack_error(&run->report->error, &lack, "the namespaces of this run");
-}
-
-/* GUARD, HERE and RESULTS: the guard is a process of its own, so its word may come at any point. Everything
- * else, and anything twice, is no chain of ours. */
-static int collect(struct run *run, struct channel_results *results, size_t *ret_size)
-{
-    static union {
-        struct channel_word word;
-        struct channel_results results;
-    } message;
-    bool here = false;
-
-    *ret_size = 0;
-    while (!here || *ret_size == 0 || (run->plan->guard && !run->guard)) {
-        int handed = -1;
-        pid_t writer;
-        ssize_t size =
-            channel_receive_fd(run->channel, &message, sizeof(message), CHAIN_MS, &writer, &handed);
-        bool word = size == (ssize_t)sizeof(message.word);
-
-        if (size <= 0)
-            return chain_failed(run, size);
-        if (!here && word && message.word.type == CHANNEL_TERMINAL &&
-            terminal_take(&run->terminal, handed, writer))
-            continue;
-        fd_close(handed);
-        if (!here && word && message.word.type == CHANNEL_CANNOT)
-            return chain_cannot(run, message.word.value);
-        if (may_be_command(run, writer) && !here && word && message.word.type == CHANNEL_HERE &&
-            message.word.value == CHANNEL_VERSION) {
-            here = true;
-            run->becoming = writer;
-            if (run->plan->pid_namespace)
-                run->becoming_fd = (int)kernel_call(SYS_pidfd_open, writer, 0, 0, 0, 0, 0);
-            if (run->plan->pid_namespace && run->becoming_fd < 0)
-                return fail(run, -run->becoming_fd, "hold on to the command");
-        } else if (here && writer == run->becoming && *ret_size == 0 &&
-                   message.word.type == CHANNEL_RESULTS) {
-            memcpy(results, &message.results, (size_t)size);
-            *ret_size = (size_t)size;
-        } else if (writer != run->pid && writer != run->becoming && writer > 0 && word &&
-                   message.word.type == CHANNEL_GUARD && run->plan->guard && !run->guard) {
-            run->guard = writer;
-        } else {
-            return fail(run, EPROTO, "understand the chain");
-        }
-    }
-    return 0;
-}
-
-static int prepare_watch(struct run *run)
+int run_prepare_watch(struct run *run)
 {
     run->supervision =
         (struct supervision){.resolved = run->resolved,
@@ -351,61 +222,12 @@ static int prepare_watch(struct run *run)
 }
 
 /* Whoever wanted this run has gone: it would be killed as soon as it had started. */
-static int refuse_abandoned(struct run *run)
+int run_refuse_abandoned(struct run *run)
 {
     if (!run->control || !control_gone(run->control))
         return 0;
     return error_set(&run->report->error, ERROR_SANDBOX_UNAVAILABLE, EPIPE, "control-closed",
                      "the control channel was closed before the command started");
-}
-
-static int attest(struct run *run)
-{
-    static struct channel_checks checks;
-    static struct channel_results results;
-    struct channel_word go = {.type = CHANNEL_GO};
-    size_t size;
-    int r;
-
-    r = attest_controls(&run->attestation, run->resolved, run->missing);
-    if (r == 0)
-        r = strangers_watch_front();
-    if (r < 0)
-        return fail(run, -r, "act as the command's user");
-    /* Sent before HERE has come: the chain finds its checks when it gets there, and nobody waits for the
-     * other. */
-    attest_message(&run->attestation, &checks, &size);
-    r = channel_send(run->channel, &checks, size, run->attestation.descriptors,
-                     run->attestation.descriptor_count);
-    if (r < 0 && r != -EPIPE)
-        return chain_failed(run, r);
-    r = prepare_watch(run); /* while the chain is on its way */
-    if (r < 0)
-        return fail(run, -r, "supervise the command");
-    r = collect(run, &results, &size); /* a chain that is gone has said why before */
-    if (r < 0)
-        return r;
-    r = limits_arm(&run->limits, run->becoming, &run->report->error); /* the links' own children are gone */
-    if (r < 0)
-        return r;
-    r = run->plan->terminal ? terminal_adopt(&run->terminal, run->becoming) : 0;
-    if (r < 0)
-        return fail(run, -r, "take over the command's terminal");
-    r = attest_judge(&run->attestation, &results, size, run->becoming, run->plan, run->resolved,
-                     &run->report->error);
-    if (r < 0)
-        return r;
-    r = refuse_abandoned(run);
-    if (r < 0)
-        return r;
-    r = run->plan->foreign ? foreign_hold(run->pid) : 0;
-    if (r < 0)
-        return fail(run, -r, "hold the process in front of the command");
-    r = channel_send(run->channel, &go, sizeof(go), NULL, 0);
-    /* Closing the canaries takes longer than the command may need to start. None of them has a name by now
-     * that the command could reach. */
-    attest_end(&run->attestation);
-    return r < 0 ? chain_failed(run, r == -EPIPE ? -ECONNRESET : r) : 0;
 }
 
 /* --- the ways out ------------------------------------------------------------------------------------------
@@ -489,7 +311,7 @@ static int exit_status(struct run *run, int exec_errno)
     return LINK_FAILED;
 }
 
-static int watch(struct run *run)
+int run_watch(struct run *run)
 {
     run->supervision.guard = run->guard; /* known only now: they have told */
     run->supervision.command = run->becoming;
@@ -504,58 +326,6 @@ static int watch(struct run *run)
     if (run->control)
         control_judge(run->control, &run->report->outcome);
     return exit_status(run, run->supervision.exec_errno);
-}
-
-/* In the vfork child: what supervise_block() holds back is ours, not the command's. A chain resets it itself.
- */
-static void enter_unconfined(void *data)
-{
-    struct run *run = data;
-    uint64_t none = 0;
-
-    if (!limits_join(&run->limits))
-        kernel_call(SYS_exit_group, LINK_FAILED, 0, 0, 0, 0, 0);
-    kernel_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&none, 0, sizeof(none), 0, 0);
-}
-
-/* danger-full-access: no chain and no attestation; supervised only so that limits and the report work. */
-static int run_unconfined(struct run *run)
-{
-    int standard[3] = {0, 1, 2};
-    struct chain_fds fds = CHAIN_FDS_NONE;
-    int r = launch_prepare(&run->launch, run->plan, run->resolved, &fds, 0, NULL, NULL, run->command);
-
-    if (r < 0)
-        error_no_memory(&run->report->error);
-    if (r == 0)
-        r = limits_make(&run->limits, run->resolved, run->plan, false, &run->report->error);
-    if (r == 0 && run->resolved->policy->limit_output) {
-        r = relays_prepare(&run->relays, run->terminal.on, output_limit(run), standard);
-        if (r < 0)
-            fail(run, -r, "make the relays");
-    }
-    if (r < 0 || refuse_abandoned(run) < 0)
-        return LINK_FAILED;
-    run->pid = spawn_chain(-1, &run->launch, standard, run->resolved->cwd_fd, enter_unconfined, run);
-    if (run->pid < 0)
-        return run_error_exec(&run->report->error, (int)-run->pid, run->command[0], run->resolved->cwd_fd,
-                              run->resolved->env.items, false);
-    run->becoming = run->pid;
-    relays_handed_over(&run->relays);
-    r = limits_joined(&run->limits, &run->report->error);
-    if (r == 0)
-        r = limits_arm(&run->limits, 0, &run->report->error);
-    if (r == 0)
-        r = prepare_watch(run);
-    if (r < 0) { /* it has started, and nobody can watch it */
-        kill(run->pid, SIGKILL);
-        while (waitpid(run->pid, NULL, 0) < 0 && errno == EINTR)
-            ;
-        run->report->outcome = (struct outcome){.kind = OUTCOME_SIGNALED, .status = -1, .signal = SIGKILL};
-        fail(run, -r, "supervise the command");
-        return 128 + SIGKILL;
-    }
-    return watch(run);
 }
 
 /* Nothing of an earlier attempt, and no descriptor. */
@@ -595,7 +365,7 @@ static int run_once(struct plan *plan, const struct resolved *resolved, char *co
     if (r == 0 && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
         r = -errno;
     if (r < 0) {
-        fail(&run, -r, "prepare the supervisor");
+        run_fail(&run, -r, "prepare the supervisor");
         return LINK_FAILED;
     }
     if (resolved->mode == MODE_DANGER_FULL_ACCESS) {
@@ -605,13 +375,13 @@ static int run_once(struct plan *plan, const struct resolved *resolved, char *co
     }
     r = start_chain(&run);
     if (r == 0)
-        r = attest(&run);
+        r = run_talk(&run);
     if (r < 0)
         limits_explain(&run.limits, run.pid > 0, &report->error);
     if (r < 0)
         abandon(&run);
     else
-        status = tell_lost_output(&run, watch(&run));
+        status = tell_lost_output(&run, run_watch(&run));
     clean_up(&run);
     return status;
 }

@@ -1,0 +1,166 @@
+/*
+ * run_talk.c - the talk with a chain that restricts itself, up to the word that starts the command.
+ *
+ * While the chain restricts itself, the controls are acted out. GUARD and HERE arrive; the checks go out; the
+ * answers come back; the canaries are looked at. What can fail of the supervision is set up. GO is sent if
+ * everything holds.
+ *
+ * Should:  say why a chain ended, in its own last words.
+ * Mustn't: send GO after any doubt; take a word from a process that it cannot be from.
+ */
+#include "run/run_state.h"
+
+#include "run/channel.h"
+#include "run/foreign.h"
+#include "run/run_error.h"
+#include "run/strangers.h"
+
+#include <poll.h>
+
+#define CHAIN_MS 10000 /* how long a chain may take to be here */
+#define WORDS_MS 1000  /* how long its last words may take */
+
+/* The chain ended, or does not answer: say what its last words were. */
+static int chain_failed(struct run *run, ssize_t why)
+{
+    char words[1024];
+    ssize_t size = 0;
+
+    if (why == -ETIMEDOUT) {
+        error_set(&run->report->error, ERROR_SANDBOX_UNAVAILABLE, ETIMEDOUT, "chain-timeout",
+                  "the chain of links was not ready within %d seconds", CHAIN_MS / 1000);
+        return error_hint(&run->report->error, "the machine may be overloaded; try again");
+    }
+    if (why < 0 && why != -ECONNRESET)
+        return run_fail(run, (int)-why, "talk to the chain");
+    run->channel = fd_close(run->channel); /* one that still waits for our word ends now, with its own */
+    while (size < (ssize_t)sizeof(words) - 1) {
+        struct pollfd ready = {.fd = run->errors, .events = POLLIN};
+        ssize_t got = poll(&ready, 1, WORDS_MS) == 1
+                          ? read(run->errors, words + size, sizeof(words) - 1 - (size_t)size)
+                          : -1;
+
+        if (got <= 0)
+            break;
+        size += got;
+    }
+    words[size] = '\0';
+    if (run->plan->foreign && foreign_failed(run->pid))
+        return foreign_error(&run->report->error, run->resolved, words);
+    return run_error_link(&run->report->error, words);
+}
+
+/* May this process be the one that becomes the command? In a pid namespace it is a child of the one that we
+ * started; only our chain holds the other end. */
+static bool may_be_command(const struct run *run, pid_t writer)
+{
+    return run->plan->pid_namespace ? writer > 1 && writer != run->pid && writer != run->guard
+                                    : writer == run->pid;
+}
+
+/* namespace-run says what this machine lacks: another backend may be tried. */
+static int chain_cannot(struct run *run, int32_t value)
+{
+    struct host_lack lack = {0};
+
+    host_cannot(&lack, value >> 16, value & 0xffff);
+    run->channel = fd_close(run->channel);
+    return host_lack_error(&run->report->error, &lack, "the namespaces of this run");
+}
+
+/* GUARD, HERE and RESULTS: the guard is a process of its own, so its word may come at any point. Everything
+ * else, and anything twice, is no chain of ours. */
+static int collect(struct run *run, struct channel_results *results, size_t *ret_size)
+{
+    static union {
+        struct channel_word word;
+        struct channel_results results;
+    } message;
+    bool here = false;
+
+    *ret_size = 0;
+    while (!here || *ret_size == 0 || (run->plan->guard && !run->guard)) {
+        int handed = -1;
+        pid_t writer;
+        ssize_t size =
+            channel_receive_fd(run->channel, &message, sizeof(message), CHAIN_MS, &writer, &handed);
+        bool word = size == (ssize_t)sizeof(message.word);
+
+        if (size <= 0)
+            return chain_failed(run, size);
+        if (!here && word && message.word.type == CHANNEL_TERMINAL &&
+            terminal_take(&run->terminal, handed, writer))
+            continue;
+        fd_close(handed);
+        if (!here && word && message.word.type == CHANNEL_CANNOT)
+            return chain_cannot(run, message.word.value);
+        if (may_be_command(run, writer) && !here && word && message.word.type == CHANNEL_HERE &&
+            message.word.value == CHANNEL_VERSION) {
+            here = true;
+            run->becoming = writer;
+            if (run->plan->pid_namespace)
+                run->becoming_fd = (int)kernel_call(SYS_pidfd_open, writer, 0, 0, 0, 0, 0);
+            if (run->plan->pid_namespace && run->becoming_fd < 0)
+                return run_fail(run, -run->becoming_fd, "hold on to the command");
+        } else if (here && writer == run->becoming && *ret_size == 0 &&
+                   message.word.type == CHANNEL_RESULTS) {
+            memcpy(results, &message.results, (size_t)size);
+            *ret_size = (size_t)size;
+        } else if (writer != run->pid && writer != run->becoming && writer > 0 && word &&
+                   message.word.type == CHANNEL_GUARD && run->plan->guard && !run->guard) {
+            run->guard = writer;
+        } else {
+            return run_fail(run, EPROTO, "understand the chain");
+        }
+    }
+    return 0;
+}
+
+int run_talk(struct run *run)
+{
+    static struct channel_checks checks;
+    static struct channel_results results;
+    struct channel_word go = {.type = CHANNEL_GO};
+    size_t size;
+    int r;
+
+    r = attest_controls(&run->attestation, run->resolved, run->missing);
+    if (r == 0)
+        r = strangers_watch_front();
+    if (r < 0)
+        return run_fail(run, -r, "act as the command's user");
+    /* Sent before HERE has come: the chain finds its checks when it gets there, and nobody waits for the
+     * other. */
+    attest_message(&run->attestation, &checks, &size);
+    r = channel_send(run->channel, &checks, size, run->attestation.descriptors,
+                     run->attestation.descriptor_count);
+    if (r < 0 && r != -EPIPE)
+        return chain_failed(run, r);
+    r = run_prepare_watch(run); /* while the chain is on its way */
+    if (r < 0)
+        return run_fail(run, -r, "supervise the command");
+    r = collect(run, &results, &size); /* a chain that is gone has said why before */
+    if (r < 0)
+        return r;
+    r = limits_arm(&run->limits, run->becoming, &run->report->error); /* the links' own children are gone */
+    if (r < 0)
+        return r;
+    r = run->plan->terminal ? terminal_adopt(&run->terminal, run->becoming) : 0;
+    if (r < 0)
+        return run_fail(run, -r, "take over the command's terminal");
+    r = attest_judge(&run->attestation, &results, size, run->becoming, run->plan, run->resolved,
+                     &run->report->error);
+    if (r < 0)
+        return r;
+    r = run_refuse_abandoned(run);
+    if (r < 0)
+        return r;
+    r = run->plan->foreign ? foreign_hold(run->pid) : 0;
+    if (r < 0)
+        return run_fail(run, -r, "hold the process in front of the command");
+    r = channel_send(run->channel, &go, sizeof(go), NULL, 0);
+    /* Closing the canaries takes longer than the command may need to start. None of them has a name by now
+     * that the command could reach. */
+    attest_end(&run->attestation);
+    return r < 0 ? chain_failed(run, r == -EPIPE ? -ECONNRESET : r) : 0;
+}
