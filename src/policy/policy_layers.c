@@ -160,7 +160,8 @@ static int load_file(struct policy *policy, int at, const char *path, bool missi
     return result < 0 ? result : read_checked(policy, fd, shown, file, error);
 }
 
-/* A descriptor that the caller opened: whose it is, is the caller's own word. Regular files and pipes. */
+/* A descriptor that the caller opened: whose it is, is the caller's own word. Regular files, pipes
+ * and sockets: what some languages hand to a child as a pipe is one. */
 static int load_descriptor(struct policy *policy, const char *written, struct reading_file *file,
                            struct error *error)
 {
@@ -178,10 +179,10 @@ static int load_descriptor(struct policy *policy, const char *written, struct re
         error_set(error, ERROR_POLICY_INVALID, errno, "policy-missing", "descriptor %d is not open", fd);
         return error_hint(error, "pass it to confine: 3<FILE");
     }
-    if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode)) {
+    if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode) && !S_ISSOCK(status.st_mode)) {
         error_set(error, ERROR_POLICY_INVALID, 0, "policy-unsafe", "descriptor %d is %s", fd,
                   type_of(status.st_mode));
-        return error_hint(error, "a policy is a regular file, or a pipe that the caller opened");
+        return error_hint(error, "a policy is a regular file, or a pipe or a socket that the caller opened");
     }
     if (S_ISREG(status.st_mode) && lseek(fd, 0, SEEK_SET) < 0)
         return refuse_open(written, errno, error);

@@ -3,6 +3,8 @@
  */
 #include "test-policy.h"
 
+#include <sys/socket.h>
+
 static int load(const char *argument)
 {
     struct strings files = {0};
@@ -93,6 +95,12 @@ TEST(descriptors)
     check_int(load(name), -EINVAL);
     check_has(error.message, "fd:");
     check_has(error.message, ":1:24: ");
+    need(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    need(write(ends[1], "{\"policy\": 1, \"write\": [\"/w\"]}", 30) == 30);
+    close(ends[1]);
+    snprintf(name, sizeof(name), "fd:%d", ends[0]);
+    check_int(load(name), 0);
+    check_int(policy.list[LIST_WRITE].count, 1);
     check_int(load("fd:999"), -EBADF);
     check_str(error.reason, "policy-missing");
     check_int(load("fd:"), -EINVAL);

@@ -1,0 +1,199 @@
+/** A run: started, listened to, ordered about, cancelled, waited for. */
+import { spawn } from 'node:child_process';
+import { Lines, order } from './channel.js';
+import { ConfineError } from './errors.js';
+import { findProgram, words } from './options.js';
+import { Result } from './result.js';
+
+const CHANNEL = 3, POLICY = 4; // of the program's descriptors
+
+function check(command, passed) {
+  if (!Array.isArray(command) || command.length === 0)
+    throw new TypeError('the command is an array of words, with one at least: there is no shell that would split a text');
+  for (const word of command)
+    if (typeof word !== 'string' || word.includes('\0')) throw new TypeError(`${JSON.stringify(word)}: a word is a string without a NUL`);
+  for (const one of passed) if (!Number.isInteger(one) || one < 0) throw new TypeError(`passFds: ${one} is no descriptor`);
+}
+
+/** All of a stream. */
+async function collect(stream) {
+  const pieces = [];
+  for await (const piece of stream) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+/** Fed by the channel, read by one reader or none: what nobody asks for stays here until somebody does. */
+class Events {
+  #lines = [];
+  #done = false;
+  #wake = () => {};
+
+  push(line) {
+    this.#lines.push(line);
+    this.#wake();
+  }
+
+  close() {
+    this.#done = true;
+    this.#wake();
+  }
+
+  async* [Symbol.asyncIterator]() {
+    for (;;) {
+      while (this.#lines.length) yield this.#lines.shift();
+      if (this.#done) return;
+      await new Promise((resolve) => { this.#wake = resolve; });
+    }
+  }
+}
+
+export class Run {
+  #child;
+  #channel;
+  #signal;
+  #abort;
+  #events = new Events();
+  #ended = null;
+  #failure = null;
+  #started;
+  #closed;
+  #result = null;
+
+  /** Use start(). */
+  constructor(child, signal) {
+    this.#child = child;
+    this.#channel = child.stdio[CHANNEL];
+    this.#signal = signal;
+    const lines = new Lines();
+    let begun;
+    this.#started = new Promise((resolve) => { begun = resolve; });
+    this.#channel.on('data', (data) => {
+      try {
+        for (const line of lines.feed(data)) {
+          if (line.type === 'started') begun(line);
+          if (line.type === 'ended') this.#ended = line;
+          this.#events.push(line);
+        }
+      } catch (error) {
+        this.#fail(error);
+      }
+    });
+    this.#channel.on('error', () => {}); // the end of the program shows in its exit
+    this.#channel.on('close', () => { begun(null); this.#events.close(); });
+    for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.on('error', () => {});
+    this.#closed = new Promise((resolve) => {
+      child.on('error', (error) => { this.#fail(error); if (child.pid === undefined) { begun(null); this.#events.close(); resolve(null); } });
+      child.on('exit', () => { this.#signal?.removeEventListener('abort', this.#abort); });
+      child.on('close', (status) => resolve(status));
+    });
+    this.#abort = () => { void this.close(); };
+    if (signal?.aborted) this.#abort();
+    else signal?.addEventListener('abort', this.#abort, { once: true });
+  }
+
+  #fail(error) {
+    this.#failure ??= error;
+    this.#channel.destroy();
+  }
+
+  /** The command's input, where `stdin` is 'pipe'. */
+  get stdin() { return this.#child.stdin; }
+
+  /** What the command writes, where `stdout` is 'pipe'. Read it, or wait(): else the command waits for you. */
+  get stdout() { return this.#child.stdout; }
+
+  get stderr() { return this.#child.stderr; }
+
+  /** The event that the command's program runs; null where it never did. */
+  started() { return this.#started; }
+
+  /** Each event once. */
+  [Symbol.asyncIterator]() { return this.#events[Symbol.asyncIterator](); }
+
+  /** An order of confine-control(5). After the end it is nobody's, and nothing happens. */
+  say(message) {
+    const line = order(message);
+    if (this.#channel.writable) this.#channel.write(line);
+  }
+
+  signal(signal) { this.say({ type: 'signal', signal }); }
+
+  resize(columns, rows) { this.say({ type: 'resize', columns, rows }); }
+
+  closeInput() { this.say({ type: 'stdin-close' }); }
+
+  allow(rule) { this.say({ type: 'allow', rule }); }
+
+  kill() { this.say({ type: 'kill' }); }
+
+  /** The end, with what was captured of the streams that nobody else reads. May be called again. */
+  wait() {
+    this.#result ??= this.#wait();
+    return this.#result;
+  }
+
+  async #wait() {
+    const streams = [this.stdout, this.stderr].map((stream) =>
+      (stream && !stream.readableFlowing && stream.listenerCount('data') === 0 && stream.listenerCount('readable') === 0
+        ? collect(stream).catch(() => null) : null));
+    const status = await this.#closed;
+    const [out, err] = await Promise.all(streams);
+    if (this.#signal?.aborted) this.#signal.throwIfAborted();
+    if (this.#failure) throw this.#failure;
+    if (!this.#ended) {
+      const last = err?.toString().trim().split('\n').at(-1);
+      throw new ConfineError(`the program ended with status ${status} and no report${last ? `: ${last}` : ''}`);
+    }
+    return new Result(this.#ended, out, err);
+  }
+
+  /** Kill what is still there; resolves when nothing of it is left. */
+  async close() {
+    this.#channel.destroy(); // a channel that closes kills
+    this.stdin?.destroy();
+    this.stdout?.resume();
+    this.stderr?.resume();
+    await this.#closed;
+  }
+
+  async [Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')]() { await this.close(); }
+}
+
+/** Start a command confined. Errors of the machine come from wait(), mistakes of the caller at once. */
+export function start(command, { program, policy, directory, environ, stdin = 'ignore', stdout = 'pipe', stderr = 'pipe', passFds = [], signal, ...options } = {}) {
+  check(command, passFds);
+  const asked = words(options);
+  const stdio = [stdin, stdout, stderr, 'pipe'];
+  const own = [`--control=fd:${CHANNEL}`];
+  if (policy !== undefined) {
+    stdio.push('pipe');
+    own.push(`--policy=fd:${POLICY}`);
+  }
+  for (const one of passFds) {
+    while (stdio.length < one) stdio.push('ignore');
+    if (stdio.length > one) throw new TypeError(`passFds: ${one} is taken; passed descriptors keep their numbers, from ${POLICY + 1} on`);
+    stdio[one] = one;
+    own.push(`--pass-fd=${one}`);
+  }
+  signal?.throwIfAborted();
+  const child = spawn(findProgram(program), ['run', ...own, ...asked, '--', ...command], { cwd: directory, env: environ, stdio });
+  if (policy !== undefined && child.stdio[POLICY]) {
+    child.stdio[POLICY].on('error', () => {}); // a program that ends before it reads says why itself
+    child.stdio[POLICY].end(JSON.stringify(policy));
+  }
+  return new Run(child, signal);
+}
+
+/** Run a command confined and wait for its end: start() and wait(), with an input. */
+export async function run(command, { input, onEvent, ...rest } = {}) {
+  const running = start(command, { stdin: input === undefined ? 'ignore' : 'pipe', ...rest });
+  try {
+    if (input !== undefined) running.stdin?.end(input);
+    const result = running.wait();
+    result.catch(() => {}); // it is awaited below, whatever the callback does
+    for await (const event of running) onEvent?.(event);
+    return await result;
+  } finally {
+    await running.close();
+  }
+}

@@ -1,0 +1,54 @@
+/** Sessions: several runs that share network, processes and /tmp. */
+import { spawn } from 'node:child_process';
+import { ConfineError } from './errors.js';
+import { SESSION_OPTIONS, findProgram, words } from './options.js';
+
+function call(program, environ, asked) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, ['session', ...asked], { stdio: ['ignore', 'pipe', 'pipe'], env: environ });
+    let out = '', err = '';
+    child.stdout.setEncoding('utf8').on('data', (text) => { out += text; });
+    child.stderr.setEncoding('utf8').on('data', (text) => { err += text; });
+    child.on('error', reject);
+    child.on('close', (status) => {
+      if (status === 0) resolve(out);
+      else reject(new ConfineError(err.trim() || `confine session ended with status ${status}`));
+    });
+  });
+}
+
+export class Session {
+  #program;
+  #environ;
+
+  /** Use Session.start(). */
+  constructor(name, program, environ) {
+    this.name = name;
+    this.#program = program;
+    this.#environ = environ;
+  }
+
+  /** It ends with end(), or with the owner (this process), however that ends. */
+  static async start(name, { program, environ, owner = process.pid, ...options } = {}) {
+    const found = findProgram(program);
+    await call(found, environ, ['start', name, `--owner=${owner}`, ...words(options, SESSION_OPTIONS)]);
+    return new Session(name, found, environ);
+  }
+
+  /** The sessions of this user, each as `confine session list --json` shows it. */
+  static async list({ program, environ } = {}) {
+    return JSON.parse(await call(findProgram(program), environ, ['list', '--json'])).sessions;
+  }
+
+  /** Kill everything of the session, with proof. Of one that has ended already nothing is left to do. */
+  async end() {
+    try {
+      await call(this.#program, this.#environ, ['end', this.name]);
+    } catch (error) {
+      const there = await Session.list({ program: this.#program, environ: this.#environ });
+      if (there.some(({ name }) => name === this.name)) throw error;
+    }
+  }
+
+  async [Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')]() { await this.end(); }
+}

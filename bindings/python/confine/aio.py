@@ -1,0 +1,210 @@
+"""A run in asyncio: live events, orders, streams, cancellation."""
+import asyncio
+import os
+import signal as signals
+from typing import Any, AsyncIterator, Mapping, Optional, Sequence, Union
+
+from .channel import Channel
+from .events import Event, Result, StartedEvent
+from .options import Policy, environment
+from .start import Command, Start
+
+try:
+    from typing import Unpack  # Python 3.11
+    from .options import Options
+    Asked = Unpack[Options]
+except ImportError:  # pragma: no cover
+    Asked = Any  # type: ignore[misc, assignment]
+
+PIECE = 65536
+
+
+class Run:
+    """A run that was started: ``async with start(...) as run``. Leaving the block kills what is still there and waits for its end.
+
+    Iterating gives the events, each once, to one reader; ``wait()`` and the streams may be awaited meanwhile.
+    """
+
+    def __init__(self, process: asyncio.subprocess.Process, reader: asyncio.StreamReader, writer: asyncio.StreamWriter):
+        self._process, self._reader, self._writer = process, reader, writer
+        self._channel = Channel()
+        self._events: 'asyncio.Queue[Optional[Event]]' = asyncio.Queue()
+        self._started: 'asyncio.Future[Optional[StartedEvent]]' = asyncio.get_running_loop().create_future()
+        self._hearing = asyncio.ensure_future(self._hear())
+        self._ending: 'Optional[asyncio.Task[Result]]' = None
+
+    @property
+    def stdin(self) -> Optional[asyncio.StreamWriter]:
+        """The command's input, where start() was given PIPE for it."""
+        return self._process.stdin
+
+    @property
+    def stdout(self) -> Optional[asyncio.StreamReader]:
+        """What the command writes, where start() was given PIPE for it. Read it, or the command waits for you."""
+        return self._process.stdout
+
+    @property
+    def stderr(self) -> Optional[asyncio.StreamReader]:
+        return self._process.stderr
+
+    async def _hear(self) -> None:
+        try:
+            while True:
+                try:
+                    data = await self._reader.read(PIECE)
+                except ConnectionError:
+                    data = b''
+                if not data:
+                    return
+                for one in self._channel.feed(data):
+                    if isinstance(one, StartedEvent) and not self._started.done():
+                        self._started.set_result(one)
+                    self._events.put_nowait(one)
+        finally:
+            if not self._started.done():
+                self._started.set_result(None)
+            self._events.put_nowait(None)
+
+    async def started(self) -> Optional[StartedEvent]:
+        """The event that the command's program runs; None where it never did."""
+        return await asyncio.shield(self._started)
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self._iterate()
+
+    async def _iterate(self) -> AsyncIterator[Event]:
+        while True:
+            one = await self._events.get()
+            if one is None:
+                self._events.put_nowait(None)  # for whoever asks again
+                return
+            yield one
+
+    async def say(self, **members: Any) -> None:
+        """An order of confine-control(5). After the end it is nobody's, and nothing happens."""
+        self._writer.write(Channel.order(**members))
+        try:
+            await self._writer.drain()
+        except ConnectionError:
+            pass
+
+    async def signal(self, signal: Union[int, str, signals.Signals]) -> None:
+        """Send a signal to the command, as if confine had got it."""
+        await self.say(type='signal', signal=int(signal) if isinstance(signal, int) else signal)
+
+    async def resize(self, columns: int, rows: int) -> None:
+        """The size of the private terminal."""
+        await self.say(type='resize', columns=columns, rows=rows)
+
+    async def close_input(self) -> None:
+        """The end of the input that goes through confine: that of a terminal or a file."""
+        await self.say(type='stdin-close')
+
+    async def allow(self, rule: str) -> None:
+        """One more network rule for this run."""
+        await self.say(type='allow', rule=rule)
+
+    async def kill(self) -> None:
+        """Kill the command and everything that it started, at once."""
+        await self.say(type='kill')
+
+    async def wait(self) -> Result:
+        """The end, with what was captured of the streams that nobody else reads. May be awaited again, and by several.
+
+        A task that is cancelled while it waits does not end the run: leaving ``async with`` does.
+        """
+        if self._ending is None:
+            self._ending = asyncio.ensure_future(self._end())
+            self._ending.add_done_callback(lambda end: end.cancelled() or end.exception())  # who waited may be gone
+        return await asyncio.shield(self._ending)
+
+    async def _end(self) -> Result:
+        out, err = await asyncio.gather(*(self._rest(stream) for stream in (self.stdout, self.stderr)))
+        await self._hearing
+        status = await self._process.wait()
+        return self._channel.result(out, err, status)
+
+    @staticmethod
+    async def _rest(stream: Optional[asyncio.StreamReader]) -> Optional[bytes]:
+        if stream is None:
+            return None
+        try:
+            return await stream.read()
+        except RuntimeError:  # somebody else reads it
+            return None
+
+    async def close(self) -> None:
+        """Kill what is still there and wait until nothing of it is left."""
+        self._writer.close()  # a channel that closes kills, and what was said before is obeyed first
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        waiting = asyncio.ensure_future(self._process.wait())
+        cancelled = False
+        while not waiting.done():
+            try:
+                await asyncio.shield(waiting)
+            except asyncio.CancelledError:
+                cancelled = True  # nothing may stay behind, however often somebody is impatient
+        self._hearing.cancel()
+        if self._ending is not None and not self._ending.done():
+            self._ending.cancel()
+        if cancelled:
+            raise asyncio.CancelledError
+
+    async def __aenter__(self) -> 'Run':
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+class _Starting:
+    """What start() returns: to be awaited, or entered by ``async with``."""
+
+    def __init__(self, start: Any):
+        self._start = start
+        self._run: Optional[Run] = None
+
+    def __await__(self) -> Any:
+        return self._start().__await__()
+
+    async def __aenter__(self) -> Run:
+        self._run = await self._start()
+        return self._run
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._run is not None
+        await self._run.close()
+
+
+def start(command: Command, *, policy: Optional[Policy] = None,
+          program: Optional[Union[str, 'os.PathLike[str]']] = None,
+          directory: Optional[Union[str, 'os.PathLike[str]']] = None, environ: Optional[Mapping[str, str]] = None,
+          stdin: Any = asyncio.subprocess.DEVNULL, stdout: Any = asyncio.subprocess.PIPE,
+          stderr: Any = asyncio.subprocess.PIPE, pass_fds: Sequence[int] = (), **options: Asked) -> _Starting:
+    """Start *command* confined: ``async with start([...]) as run``, or ``run = await start([...])`` and later ``run.close()``.
+
+    stdin, stdout, stderr: as of asyncio.create_subprocess_exec(); the rest as of run()
+    """
+    async def begin() -> Run:
+        begun = Start(command, options, policy, program, pass_fds)
+        try:
+            # Now, so that no step that can be cancelled stands between the program's start and the run's handle.
+            begun.ours.setblocking(False)
+            reader, writer = await asyncio.open_connection(sock=begun.ours)
+        except BaseException:
+            begun.close()
+            begun.ours.close()
+            raise
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *begun.words, stdin=stdin, stdout=stdout, stderr=stderr, pass_fds=begun.descriptors, cwd=directory,
+                env=environment(environ))
+        except BaseException:
+            writer.close()
+            raise
+        finally:
+            begun.close()
+        return Run(process, reader, writer)
+
+    return _Starting(begin)

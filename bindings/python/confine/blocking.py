@@ -1,0 +1,107 @@
+"""A run that is waited for, in any thread."""
+import os
+import selectors
+import subprocess
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+
+from .channel import Channel
+from .events import Event, Result
+from .options import Policy, environment
+from .start import Command, Start
+
+try:
+    from typing import Unpack  # Python 3.11
+    from .options import Options
+    Asked = Unpack[Options]
+except ImportError:  # pragma: no cover
+    Asked = Any  # type: ignore[misc, assignment]
+
+PIECE = 65536
+
+
+def run(command: Command, *, policy: Optional[Policy] = None, program: Optional[Union[str, 'os.PathLike[str]']] = None,
+        directory: Optional[Union[str, 'os.PathLike[str]']] = None, environ: Optional[Mapping[str, str]] = None,
+        input: Optional[bytes] = None, capture: bool = True, pass_fds: Sequence[int] = (),
+        on_event: Optional[Callable[[Event], None]] = None, **options: Asked) -> Result:
+    """Run *command* confined and wait for its end.
+
+    command:   its words; there is no shell
+    policy:    a policy as in confine-policy(5)
+    program:   the program confine; without it one of the usual places
+    directory: where confine starts (relative names in the options start there)
+    environ:   the environment that confine gets; without it this process's
+    input:     what the command reads; without it nothing
+    capture:   collect stdout and stderr; else they are this process's
+    pass_fds:  more descriptors for the command
+    on_event:  called with every event as it comes, in this thread
+    options:   those of confine-run(1), see Options
+
+    Return: the Result, also where the command did not run (``error``) or failed.
+    Raises ConfineError where the program ended without a word, ProgramNotFound, and what the callback raises. Whenever this
+    function leaves by an exception, KeyboardInterrupt among them, the run is killed and its end is waited for.
+    """
+    start = Start(command, options, policy, program, pass_fds)
+    channel, streams = Channel(), {}  # type: Channel, Dict[str, List[bytes]]
+    pipe = subprocess.PIPE if capture else None
+    with start.ours:
+        try:
+            process = subprocess.Popen(start.words, stdin=subprocess.PIPE if input is not None else subprocess.DEVNULL,
+                                       stdout=pipe, stderr=pipe, pass_fds=start.descriptors, cwd=directory,
+                                       env=environment(environ), bufsize=0)
+        finally:
+            start.close()
+        try:
+            _relay(process, start.ours, channel, streams, input, on_event)
+            status = process.wait()
+        finally:
+            # Whatever happened: a channel that is closed ends the run, and what it was told is obeyed first.
+            start.ours.close()
+            for stream in (process.stdin, process.stdout, process.stderr):
+                if stream is not None:
+                    stream.close()
+            process.wait()
+    out, err = (b''.join(streams[name]) if name in streams else None for name in ('stdout', 'stderr'))
+    return channel.result(out, err, status)
+
+
+def _relay(process: 'subprocess.Popen[bytes]', ours: Any, channel: Channel, streams: Dict[str, List[bytes]],
+           input: Optional[bytes], on_event: Optional[Callable[[Event], None]]) -> None:
+    """Both ways until nothing more comes: the channel, what the command says and what it reads."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(ours, selectors.EVENT_READ, 'channel')
+        for name in ('stdout', 'stderr'):
+            stream = getattr(process, name)
+            if stream is not None:
+                streams[name] = []
+                selector.register(stream, selectors.EVENT_READ, name)
+        rest = memoryview(input or b'')
+        if process.stdin is not None:
+            os.set_blocking(process.stdin.fileno(), False)
+            selector.register(process.stdin, selectors.EVENT_WRITE, 'stdin')
+        while selector.get_map():
+            for key, _ in selector.select():
+                if key.data == 'stdin':
+                    assert process.stdin is not None
+                    try:
+                        rest = rest[os.write(process.stdin.fileno(), rest[:PIECE]):]
+                    except BlockingIOError:
+                        continue
+                    except BrokenPipeError:
+                        rest = rest[:0]
+                    if not rest:
+                        selector.unregister(process.stdin)
+                        process.stdin.close()
+                    continue
+                if key.data == 'channel':
+                    try:
+                        data = ours.recv(PIECE)
+                    except ConnectionResetError:
+                        data = b''
+                    for one in channel.feed(data) if data else ():
+                        if on_event is not None:
+                            on_event(one)
+                else:
+                    data = os.read(key.fd, PIECE)
+                    streams[key.data].append(data)
+                if not data:
+                    selector.unregister(key.fileobj)

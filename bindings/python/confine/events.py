@@ -1,0 +1,182 @@
+"""What a run says, and how it ended."""
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Mapping, Optional
+
+Report = Dict[str, Any]  #: the object of confine-report(5)
+Surface = Dict[str, Any]  #: one element of its ``surfaces``
+
+
+class ConfineError(Exception):
+    """The command did not run: *code* and *reason* are those of ``error`` in the report."""
+
+    def __init__(self, message: str, code: str = 'INTERNAL', reason: str = '', hint: Optional[str] = None,
+                 surface: Optional[str] = None, report: Optional[Report] = None):
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.hint = hint
+        self.surface = surface
+        self.report = report
+
+
+@dataclass(frozen=True)
+class Event:
+    """One line of the channel; *raw* is all of it. Of a kind that this client does not know it is just this."""
+    type: str
+    raw: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def lost(self) -> int:
+        """How many lines were dropped before this one, because nobody read them in time."""
+        return int(self.raw.get('lost', 0))
+
+
+@dataclass(frozen=True)
+class StartedEvent(Event):
+    """The command's program runs."""
+
+    @property
+    def run(self) -> str:
+        return str(self.raw['run'])
+
+    @property
+    def pid(self) -> int:
+        return int(self.raw['pid'])
+
+    @property
+    def backend(self) -> str:
+        return str(self.raw['backend'])
+
+    @property
+    def enforcement(self) -> str:
+        return str(self.raw['enforcement'])
+
+    @property
+    def surfaces(self) -> List[Surface]:
+        return list(self.raw['surfaces'])
+
+
+@dataclass(frozen=True)
+class LimitEvent(Event):
+    """A limit begins to end the run."""
+
+    @property
+    def limit(self) -> str:
+        return str(self.raw['limit'])
+
+
+@dataclass(frozen=True)
+class WarningEvent(Event):
+    """A sentence for people."""
+
+    @property
+    def message(self) -> str:
+        return str(self.raw['message'])
+
+
+@dataclass(frozen=True)
+class ErrorEvent(Event):
+    """An order of ours was not obeyed."""
+
+    @property
+    def line(self) -> int:
+        return int(self.raw['line'])
+
+    @property
+    def reason(self) -> str:
+        return str(self.raw['reason'])
+
+    @property
+    def message(self) -> str:
+        return str(self.raw['message'])
+
+
+@dataclass(frozen=True)
+class DenialEvent(Event):
+    """Something was refused; the record is that of ``denials`` in the report."""
+
+
+@dataclass(frozen=True)
+class ConnectionEvent(Event):
+    """A connection was made or refused; the record is that of ``network`` in the report."""
+
+
+@dataclass(frozen=True)
+class EndedEvent(Event):
+    """The last line: nothing of the run is left."""
+
+    @property
+    def status(self) -> int:
+        return int(self.raw['status'])
+
+    @property
+    def report(self) -> Report:
+        return dict(self.raw['report'])
+
+
+KINDS = {
+    'started': StartedEvent, 'limit': LimitEvent, 'warning': WarningEvent, 'error': ErrorEvent, 'denial': DenialEvent,
+    'connection': ConnectionEvent, 'ended': EndedEvent,
+}
+
+
+def event(raw: Mapping[str, Any]) -> Event:
+    return KINDS.get(str(raw.get('type')), Event)(str(raw.get('type')), raw)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How the command ended: ``outcome`` of the report."""
+    kind: str  #: exited, signaled, timed-out, limit, not-started
+    status: Optional[int]
+    signal: Optional[int]
+    limit: Optional[str]
+    raw: Mapping[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Result:
+    """A run that has ended, and nothing of it is left."""
+    status: int  #: of confine: the command's, 128 + N, 124, 125, 126 or 127
+    report: Report = field(repr=False)
+    stdout: Optional[bytes] = None
+    stderr: Optional[bytes] = None
+
+    @property
+    def outcome(self) -> Outcome:
+        raw = self.report['outcome']
+        return Outcome(raw['kind'], raw['status'], raw['signal'], raw['limit'], raw)
+
+    @property
+    def summary(self) -> str:
+        """Fixed sentences for a person or a model."""
+        return str(self.report['summary'])
+
+    @property
+    def started(self) -> bool:
+        return self.outcome.kind != 'not-started'
+
+    @property
+    def error(self) -> Optional[ConfineError]:
+        """Why the command did not run."""
+        raw = self.report.get('error')
+        if raw is None:
+            return None
+        return ConfineError(raw['message'], raw['code'], raw['reason'], raw.get('hint'), raw.get('surface'), self.report)
+
+    def check(self) -> 'Result':
+        """This result if the command ran and exited with 0, an exception otherwise."""
+        if self.error is not None:
+            raise self.error
+        if self.outcome.kind != 'exited' or self.status != 0:
+            raise CommandFailed(self)
+        return self
+
+
+class CommandFailed(Exception):
+    """The command ran and did not exit with 0."""
+
+    def __init__(self, result: Result):
+        super().__init__(result.summary)
+        self.result = result
+

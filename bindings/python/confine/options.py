@@ -1,0 +1,150 @@
+"""What is asked for, as words of confine-run(1) and as a policy of confine-policy(5)."""
+import json
+import os
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+
+try:
+    from typing import TypedDict
+except ImportError:  # pragma: no cover
+    raise ImportError('confine needs Python 3.9 or newer') from None
+
+#: Where the program is looked for. Never along PATH: what stands there first may be the work of an earlier command.
+PLACES = ('/usr/local/bin/confine', '/usr/bin/confine', '/opt/confine/bin/confine')
+
+
+class ProgramNotFound(FileNotFoundError):
+    """The program ``confine`` is in none of the usual places: name it with ``program``."""
+
+
+class Policy(TypedDict, total=False):
+    """A policy file as in confine-policy(5); ``policy`` is 1."""
+    policy: int
+    extends: List[str]
+    mode: str
+    workspace: str
+    read: List[Any]
+    readable: str
+    write: List[Any]
+    hide: List[Any]
+    show: List[Any]
+    protect: List[Any]
+    unprotect: List[Any]
+    sockets: List[Any]
+    devices: List[Any]
+    caches: str
+    tmp: str
+    network: Union[str, Mapping[str, Any]]
+    environment: Mapping[str, Any]
+    limits: Mapping[str, Any]
+    backend: str
+    require: List[str]
+    open: List[str]
+    locked: List[str]
+
+
+class Options(TypedDict, total=False):
+    """Options of confine-run(1): each is the one of its name. A list repeats it; True gives it without a value."""
+    mode: str
+    workspace: Union[str, 'os.PathLike[str]']
+    chdir: Union[str, 'os.PathLike[str]']
+    read: Sequence[str]
+    readable: str
+    write: Sequence[str]
+    hide: Sequence[str]
+    show: Sequence[str]
+    protect: Sequence[str]
+    unprotect: Sequence[str]
+    socket: Sequence[str]
+    caches: str
+    tmp: str
+    device: Sequence[str]
+    network: str
+    allow: Sequence[str]
+    proxy_env: bool
+    upstream: str
+    forward: Sequence[str]
+    publish: Sequence[str]
+    backend: str
+    open: Sequence[str]
+    require: Sequence[str]
+    approved_mode: str
+    env: Union[Sequence[str], Mapping[str, str]]
+    unset_env: Sequence[str]
+    clean_env: bool
+    user: str
+    timeout: Union[str, float]
+    limit: Union[Sequence[str], Mapping[str, Any]]
+    grace: Union[str, float]
+    wait_all: bool
+    tty: str
+    size: str
+    denials: str
+    planted: str
+    session: str
+
+
+#: The client's own, or what it must hold in its own hands.
+RESERVED = {'report', 'control', 'pass_fd', 'policy', 'quiet', 'verbose'}
+
+
+#: A number is seconds.
+DURATIONS = {'timeout', 'grace'}
+
+
+def find_program(program: Optional[Union[str, 'os.PathLike[str]']] = None) -> str:
+    """The program to start: *program*, or the first that stands in one of the usual places."""
+    if program is not None:
+        return os.fspath(program)
+    for place in PLACES:
+        if os.access(place, os.X_OK):
+            return place
+    raise ProgramNotFound(2, 'the program confine is in none of the usual places; name it with program=', ', '.join(PLACES))
+
+
+def _word(name: str, value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        raise TypeError(f'{name}: {value!r} is no value of this option')
+    if isinstance(value, (int, float)):
+        return f'{value:f}s' if name in DURATIONS else str(value)
+    return os.fspath(value)
+
+
+def words(options: Mapping[str, Any]) -> List[str]:
+    """The options as words of a command line; each is one word, so that no value can be read as an option."""
+    out: List[str] = []
+    for name, value in options.items():
+        if name not in Options.__annotations__:
+            raise TypeError(f'{name}: no such option' + (': the client needs it itself' if name in RESERVED else ''))
+        option = '--' + name.replace('_', '-')
+        if value is None or value is False:
+            continue
+        if value is True:
+            out.append(option)
+        elif isinstance(value, Mapping):
+            out += [f'{option}={key}={_word(name, item)}' for key, item in value.items()]
+        elif isinstance(value, (str, bytes, os.PathLike, int, float)):
+            out.append(f'{option}={_word(name, value)}')
+        else:
+            out += [f'{option}={_word(name, item)}' for item in value]
+    for word in out:
+        if '\0' in word:
+            raise ValueError(f'{word!r}: a word cannot have a NUL in it')
+    return out
+
+
+def policy_descriptor(policy: Policy) -> int:
+    """An open descriptor from which the policy is read, as if it were a file."""
+    descriptor = os.memfd_create('confine-policy')
+    try:
+        data = json.dumps(policy).encode()
+        while data:
+            data = data[os.write(descriptor, data):]
+        os.lseek(descriptor, 0, os.SEEK_SET)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def environment(env: Optional[Mapping[str, str]]) -> Optional[Dict[str, str]]:
+    return None if env is None else dict(env)

@@ -1,0 +1,56 @@
+"""Sessions: several runs that share network, processes and /tmp."""
+import json
+import os
+import subprocess
+from typing import Any, Dict, List, Mapping, Optional, Union
+
+from .events import ConfineError
+from .options import environment, find_program
+
+SETTINGS = ('network', 'allow', 'limit', 'workspace', 'user', 'backend')
+
+
+class Session:
+    """A session of ``confine session start``: ``with Session('build') as session``, and then ``run([...], session=session.name)``.
+
+    It ends with the block, with ``end()``, or with this process, however that ends.
+    """
+
+    def __init__(self, name: str, *, program: Optional[Union[str, 'os.PathLike[str]']] = None, owner: Optional[int] = None,
+                 environ: Optional[Mapping[str, str]] = None, **options: Any):
+        from .options import words
+        for option in options:
+            if option not in SETTINGS:
+                raise TypeError(f'{option}: a run has this, not a session')
+        self.name = name
+        self._program, self._environ = find_program(program), environ
+        self._call('start', name, f'--owner={os.getpid() if owner is None else owner}', *words(options))
+
+    def _call(self, *asked: str) -> str:
+        done = subprocess.run([self._program, 'session', *asked], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, env=environment(self._environ), text=True, errors='replace')
+        if done.returncode != 0:
+            raise ConfineError(done.stderr.strip() or f'confine session ended with status {done.returncode}')
+        return done.stdout
+
+    def end(self) -> None:
+        """Kill everything of the session, with proof. Of one that has ended already nothing is left to do."""
+        try:
+            self._call('end', self.name)
+        except ConfineError:
+            if any(one['name'] == self.name for one in self.list(program=self._program, environ=self._environ)):
+                raise
+
+    @classmethod
+    def list(cls, *, program: Optional[Union[str, 'os.PathLike[str]']] = None,
+             environ: Optional[Mapping[str, str]] = None) -> List[Dict[str, Any]]:
+        """The sessions of this user, each as ``confine session list --json`` shows it."""
+        self = cls.__new__(cls)
+        self._program, self._environ = find_program(program), environ
+        return list(json.loads(self._call('list', '--json'))['sessions'])
+
+    def __enter__(self) -> 'Session':
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()

@@ -1,0 +1,225 @@
+#!/usr/bin/env node
+// node.mjs - the Node client: the vectors in both forms, cancellation, 50 runs at once, sessions. A TAP program.
+import fs from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import * as confine from '../../bindings/node/index.js';
+
+const HERE = path.dirname(fileURLToPath(import.meta.url));
+const PROGRAM = path.join(process.env.CONFINE_STAGE, 'bin/confine');
+const PATIENCE = 120000; // for what must come; nothing is measured by it
+const { vectors } = JSON.parse(fs.readFileSync(path.join(HERE, 'vectors.json')));
+process.env.HOME = '/nonexistent-home-of-a-test';
+process.chdir('/var/tmp');
+
+function assert(condition, why) {
+  if (!condition) throw new Error(why);
+}
+
+async function inWorkspace(work) {
+  const place = fs.mkdtempSync('/var/tmp/confine-client.');
+  try {
+    fs.mkdirSync(`${place}/sub`);
+    fs.writeFileSync(`${place}/sub/secret`, 'secret\n');
+    const fill = (value) => {
+      if (typeof value === 'string') return value.replaceAll('WORKSPACE', place);
+      if (Array.isArray(value)) return value.map(fill);
+      if (value && typeof value === 'object') return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fill(item)]));
+      return value;
+    };
+    return await work(place, fill);
+  } finally {
+    fs.rmSync(place, { recursive: true });
+  }
+}
+
+const camel = (name) => name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase());
+
+function given(vector, fill) {
+  const options = Object.fromEntries(Object.entries(fill(vector.options ?? {})).map(([name, value]) => [camel(name), value]));
+  return {
+    program: PROGRAM, ...options,
+    ...(vector.environ && { environ: { ...process.env, ...vector.environ } }),
+    ...(vector.policy && { policy: fill(vector.policy) }),
+  };
+}
+
+function dataOf({ input, input_length: length }) {
+  return length ? Buffer.alloc(length, 'x') : input;
+}
+
+function compare({ expect }, result, events, place) {
+  const { outcome, error } = result;
+  const seen = {
+    status: result.status, kind: outcome.kind, signal: outcome.signal, limit: outcome.limit,
+    stdout: String(result.stdout ?? ''), stderr: String(result.stderr ?? ''), stdout_length: result.stdout?.length,
+    error: error && error.code, reason: error && error.reason,
+    events: events.map(({ type }) => type).filter((type) => type !== 'warning' && type !== 'denial'),
+    unset: result.report.environment.unset,
+  };
+  for (const [key, value] of Object.entries(expect)) {
+    if (key === 'files') {
+      for (const [name, content] of Object.entries(value)) {
+        const file = path.join(place, name);
+        const there = fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : null;
+        assert(there === content, `${name}: ${JSON.stringify(there)}, expected ${JSON.stringify(content)}`);
+      }
+    } else if (key === 'survivors_least') {
+      assert(outcome.survivors_killed === null || outcome.survivors_killed >= value, `${outcome.survivors_killed} survivors`);
+    } else {
+      assert(JSON.stringify(seen[key]) === JSON.stringify(value),
+        `${key}: ${JSON.stringify(seen[key])}, expected ${JSON.stringify(value)}; ${JSON.stringify(result.report.error)} ${seen.stderr}`);
+    }
+  }
+}
+
+const plain = (vector) => inWorkspace(async (place, fill) => {
+  const events = [];
+  const result = await confine.run(fill(vector.command), { input: dataOf(vector), onEvent: (event) => events.push(event), ...given(vector, fill) });
+  compare(vector, result, events, place);
+});
+
+const streamed = (vector) => inWorkspace(async (place, fill) => {
+  const data = dataOf(vector), events = [], out = [], happened = new Map();
+  const moment = (name) => {
+    if (!happened.has(name)) {
+      const one = {};
+      one.promise = new Promise((resolve) => { one.resolve = resolve; });
+      happened.set(name, one);
+    }
+    return happened.get(name);
+  };
+  moment('nothing').resolve();
+  const abort = new AbortController();
+  const run = confine.start(fill(vector.command), { stdin: data !== undefined || vector.input_open ? 'pipe' : 'ignore', signal: abort.signal, ...given(vector, fill) });
+  const listening = (async () => {
+    for await (const event of run) {
+      events.push(event);
+      moment(event.type).resolve();
+    }
+  })();
+  if (data !== undefined) run.stdin.end(data);
+  if (vector.orders)
+    run.stdout.on('data', (piece) => {
+      out.push(piece);
+      for (const line of String(piece).split('\n')) moment(`stdout:${line}`).resolve();
+    });
+  for (const order of vector.orders ?? []) {
+    await moment(order.after).promise;
+    if (!order.cancel) {
+      run.say(order.say);
+      continue;
+    }
+    abort.abort(new Error('enough'));
+    let seen = null;
+    await run.wait().catch((error) => { seen = error; });
+    assert(seen?.message === 'enough', `cancelled, and ${seen}`);
+    assert(vector.expect.cancelled, 'was not to be cancelled');
+    const started = events.find(({ type }) => type === 'started');
+    assert(!started || !fs.existsSync(`/proc/${started.pid}`), 'the command is still there');
+    return;
+  }
+  const result = await run.wait();
+  await listening;
+  if (vector.orders) result.stdout = Buffer.concat(out);
+  compare(vector, result, events, place);
+});
+
+async function many() {
+  await Promise.all(Array.from({ length: 50 }, async (_, number) => {
+    if (number % 5 === 4) {
+      const abort = new AbortController();
+      const run = confine.start(['sh', '-c', 'setsid sleep 1000 & sleep 1000'], { program: PROGRAM, signal: abort.signal });
+      const { pid } = await run.started();
+      abort.abort();
+      let aborted = false;
+      await run.wait().catch(({ name }) => { aborted = name === 'AbortError'; });
+      assert(aborted && !fs.existsSync(`/proc/${pid}`), `${number} is still there`);
+      return;
+    }
+    const result = await confine.run(['sh', '-c', `echo ${number}; exit ${number}`], { program: PROGRAM });
+    assert(result.status === number && String(result.stdout) === `${number}\n`, JSON.stringify(result.report.outcome));
+  }));
+}
+
+async function throws(work, match) {
+  let seen = null;
+  try {
+    await work();
+  } catch (error) {
+    seen = error;
+  }
+  assert(seen && match(seen), `seen ${seen?.stack}`);
+}
+
+async function mistakes() {
+  for (const [command, options] of [['ls'], [[]], [['a\0b']], [['ls'], { report: 'x' }], [['ls'], { write: ['a\0b'] }], [['ls'], { mode: {}.x, timeout: NaN }]])
+    await throws(() => confine.start(command, { program: PROGRAM, ...options }), (error) => error instanceof TypeError);
+  await throws(() => confine.run(['ls'], { program: '/nowhere/confine' }), ({ code }) => code === 'ENOENT');
+  await throws(() => confine.run(['ls'], { program: '/bin/true' }), (error) => error instanceof confine.ConfineError && error.message.includes('no report'));
+  await throws(() => confine.run(['ls'], { program: '/bin/echo' }), (error) => error instanceof confine.ConfineError);
+  await throws(() => confine.start(['ls'], { program: PROGRAM, signal: AbortSignal.abort() }), ({ name }) => name === 'AbortError');
+  const failed = await confine.run(['false'], { program: PROGRAM });
+  await throws(() => failed.check(), (error) => error instanceof confine.CommandFailed && error.result === failed);
+  const refused = await confine.run(['ls'], { program: PROGRAM, backend: 'refuse' });
+  await throws(() => refused.check(), ({ code, report }) => code === 'SANDBOX_UNAVAILABLE' && report.outcome.kind === 'not-started');
+  let pid = 0;
+  await throws(() => confine.run(['sleep', '1000'], {
+    program: PROGRAM,
+    onEvent: (event) => {
+      pid = event.pid;
+      throw new Error('of the callback');
+    },
+  }), ({ message }) => message === 'of the callback');
+  assert(pid > 0 && !fs.existsSync(`/proc/${pid}`), 'the command outlived the callback');
+}
+
+async function session() {
+  const name = `client-${process.pid}`;
+  const one = await confine.Session.start(name, { program: PROGRAM });
+  try {
+    assert((await confine.Session.list({ program: PROGRAM })).some((item) => item.name === name), 'it is not listed');
+    (await confine.run(['sh', '-c', 'echo kept > /tmp/file'], { program: PROGRAM, session: name })).check();
+    const seen = (await confine.run(['cat', '/tmp/file'], { program: PROGRAM, session: name })).check();
+    assert(String(seen.stdout) === 'kept\n', seen.stdout);
+    await throws(() => confine.Session.start(name, { program: PROGRAM }), (error) => error instanceof confine.ConfineError);
+  } finally {
+    await one.end();
+  }
+  assert(!(await confine.Session.list({ program: PROGRAM })).some((item) => item.name === name), 'it is still listed');
+  await one.end(); // a second time does nothing
+}
+
+async function main() {
+  const namespace = (await confine.run(['true'], { program: PROGRAM, backend: 'namespace' })).started;
+  const runtime = fs.mkdtempSync('/var/tmp/confine-runtime.');
+  process.env.XDG_RUNTIME_DIR = runtime;
+  const tests = [];
+  for (const vector of vectors) {
+    tests.push([`streamed: ${vector.name}`, () => streamed(vector), vector.needs]);
+    if (!vector.orders) tests.push([`plain: ${vector.name}`, () => plain(vector), vector.needs]);
+  }
+  tests.push(['50 at once, ten of them cancelled', many], ['mistakes', mistakes], ['a session', session, 'namespace']);
+  console.log(`TAP version 13\n1..${tests.length}`);
+  let number = 0, failed = 0;
+  for (const [name, test, needs] of tests) {
+    number++;
+    if (needs === 'namespace' && !namespace) {
+      console.log(`ok ${number} - ${name} # SKIP the backend namespace does not work here`);
+      continue;
+    }
+    let timer;
+    try {
+      await Promise.race([test(), new Promise((_, reject) => { timer = setTimeout(() => reject(new Error('not done')), PATIENCE); })]);
+      console.log(`ok ${number} - ${name}`);
+    } catch (error) {
+      failed++;
+      console.log(`not ok ${number} - ${name}\n# ${String(error.stack).replace(/\n/g, '\n# ')}`);
+    }
+    clearTimeout(timer);
+  }
+  fs.rmSync(runtime, { recursive: true });
+  process.exitCode = failed ? 1 : 0;
+}
+
+await main();

@@ -1,0 +1,309 @@
+#!/usr/bin/env python3
+"""python.py - the Python client: the vectors in both forms, cancellation, 50 runs at once, sessions. A TAP program."""
+import asyncio
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, '..', '..', 'bindings', 'python'))
+import confine  # noqa: E402
+
+PROGRAM = os.environ['CONFINE_STAGE'] + '/bin/confine'
+PATIENCE = 120  # for what must come; nothing is measured by it
+VECTORS = json.load(open(os.path.join(HERE, 'vectors.json')))['vectors']
+os.environ['HOME'] = '/nonexistent-home-of-a-test'
+os.chdir('/var/tmp')
+
+count = failed = 0
+
+
+def point(ok, name, why=''):
+    global count, failed
+    count += 1
+    failed += not ok
+    print(f"{'ok' if ok else 'not ok'} {count} - {name}", flush=True)
+    if not ok:
+        print('# ' + str(why).replace('\n', '\n# '), flush=True)
+
+
+class Workspace:
+    def __enter__(self):
+        self.path = tempfile.mkdtemp(prefix='confine-client.', dir='/var/tmp')
+        os.mkdir(self.path + '/sub')
+        with open(self.path + '/sub/secret', 'w') as file:
+            file.write('secret\n')
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.path)
+
+    def fill(self, value):
+        if isinstance(value, str):
+            return value.replace('WORKSPACE', self.path)
+        if isinstance(value, list):
+            return [self.fill(item) for item in value]
+        if isinstance(value, dict):
+            return {key: self.fill(item) for key, item in value.items()}
+        return value
+
+
+def given(vector, place):
+    """The keywords that both forms take."""
+    environ = dict(os.environ, **vector['environ']) if 'environ' in vector else None
+    return dict(program=PROGRAM, environ=environ, policy=place.fill(vector.get('policy')), **place.fill(vector.get('options', {})))
+
+
+def data_of(vector):
+    if 'input_length' in vector:
+        return b'x' * vector['input_length']
+    return vector['input'].encode() if 'input' in vector else None
+
+
+def compare(vector, result, events, place):
+    expect, outcome = vector['expect'], result.outcome
+    seen = {
+        'status': result.status, 'kind': outcome.kind, 'signal': outcome.signal, 'limit': outcome.limit,
+        'stdout': (result.stdout or b'').decode(), 'stderr': (result.stderr or b'').decode(),
+        'stdout_length': len(result.stdout or b''),
+        'error': result.error and result.error.code, 'reason': result.error and result.error.reason,
+        'events': [event.type for event in events if event.type not in ('warning', 'denial')],
+        'unset': result.report['environment']['unset'],
+    }
+    for key, value in expect.items():
+        if key == 'files':
+            for name, content in value.items():
+                path = os.path.join(place.path, name)
+                there = open(path).read() if os.path.exists(path) else None
+                assert there == content, f'{name}: {there!r}, expected {content!r}'
+        elif key == 'survivors_least':
+            survived = result.report['outcome']['survivors_killed']
+            assert survived is None or survived >= value, f'{survived} survivors'
+        else:
+            assert seen[key] == value, f'{key}: {seen[key]!r}, expected {value!r}; {result.report.get("error")} {seen["stderr"]!r}'
+
+
+def blocking(vector):
+    with Workspace() as place:
+        events = []
+        result = confine.run(place.fill(vector['command']), input=data_of(vector), on_event=events.append, **given(vector, place))
+        compare(vector, result, events, place)
+
+
+async def asynchronous(vector):
+    with Workspace() as place:
+        data, events, out = data_of(vector), [], []
+        orders = list(vector.get('orders', []))
+        wanted = asyncio.subprocess.PIPE if data is not None or vector.get('input_open') else asyncio.subprocess.DEVNULL
+        happened = {'nothing': asyncio.Event()}
+        happened['nothing'].set()
+
+        async with confine.start(place.fill(vector['command']), stdin=wanted, **given(vector, place)) as run:
+            async def listen():
+                async for event in run:
+                    events.append(event)
+                    happened.setdefault(event.type, asyncio.Event()).set()
+
+            async def read():
+                while line := await run.stdout.readline():
+                    out.append(line)
+                    happened.setdefault('stdout:' + line.decode().strip(), asyncio.Event()).set()
+
+            async def write():
+                if data is not None:
+                    try:
+                        run.stdin.write(data)
+                        await run.stdin.drain()
+                    except ConnectionError:
+                        pass
+                    run.stdin.close()
+
+            tasks = [asyncio.ensure_future(listen()), asyncio.ensure_future(write())]
+            if orders:
+                tasks.append(asyncio.ensure_future(read()))
+            for order in orders:
+                await happened.setdefault(order['after'], asyncio.Event()).wait()
+                if order.get('cancel'):
+                    pid = next((event.pid for event in events if event.type == 'started'), None)
+                    break
+                await run.say(**order['say'])
+            else:
+                result = await run.wait()
+                await asyncio.gather(*tasks)
+                if out:
+                    result = confine.Result(result.status, result.report, b''.join(out), result.stderr)
+                compare(vector, result, events, place)
+                return
+        # The block was left in the middle: nothing is there any more.
+        for task in tasks:
+            task.cancel()
+        assert vector['expect'] == {'cancelled': True}
+        assert run._process.returncode is not None, 'it was not waited for'
+        if pid is not None:
+            assert not os.path.exists(f'/proc/{pid}'), 'the command is still there'
+
+
+async def cancelled_task():
+    """A task that is cancelled while it waits: the run goes with it, and the pipe ends that all of it hold."""
+    ours, theirs = os.pipe()
+    began = asyncio.Event()
+
+    async def work():
+        async with confine.start(['sh', '-c', 'trap "" TERM; setsid sleep 1000 & sleep 1000'], program=PROGRAM, stdout=theirs) as run:
+            os.close(theirs)
+            await run.started()
+            began.set()
+            await run.wait()
+
+    task = asyncio.ensure_future(work())
+    await began.wait()
+    task.cancel()
+    try:
+        await task
+        raise AssertionError('it was not cancelled')
+    except asyncio.CancelledError:
+        pass
+    assert await asyncio.to_thread(os.read, ours, 1) == b'', 'somebody still holds the pipe'
+    os.close(ours)
+
+
+async def many():
+    async def one(number):
+        if number % 5 == 4:  # these are cancelled
+            async with confine.start(['sh', '-c', 'setsid sleep 1000 & sleep 1000'], program=PROGRAM) as run:
+                started = await run.started()
+            assert started is not None and not os.path.exists(f'/proc/{started.pid}')
+            return
+        async with confine.start(['sh', '-c', f'echo {number}; exit {number}'], program=PROGRAM) as run:
+            result = await run.wait()
+        assert (result.status, result.stdout) == (number, f'{number}\n'.encode()), result
+    await asyncio.gather(*(one(number) for number in range(50)))
+
+
+def threads():
+    """The blocking form in threads, at once."""
+    errors = []
+
+    def one(number):
+        try:
+            result = confine.run(['sh', '-c', f'echo {number}; exit {number}'], program=PROGRAM)
+            assert (result.status, result.stdout) == (number, f'{number}\n'.encode()), result
+        except BaseException as error:
+            errors.append(error)
+    all_of_them = [threading.Thread(target=one, args=(number,)) for number in range(20)]
+    for thread in all_of_them:
+        thread.start()
+    for thread in all_of_them:
+        thread.join()
+    assert not errors, errors
+
+
+def interrupted():
+    """Ctrl-C in the blocking form: the exception comes, and nothing is left."""
+    pids = []
+
+    def on_event(event):
+        if event.type == 'started':
+            pids.append(event.pid)
+            signal.raise_signal(signal.SIGINT)
+    try:
+        confine.run(['sh', '-c', 'setsid sleep 1000 & sleep 1000'], program=PROGRAM, on_event=on_event)
+        raise AssertionError('it came back')
+    except KeyboardInterrupt:
+        pass
+    assert pids and not os.path.exists(f'/proc/{pids[0]}')
+
+
+def mistakes():
+    for wrong, kind in ((dict(command='ls'), TypeError), (dict(command=[]), ValueError),
+                        (dict(command=['ls'], report='x'), TypeError), (dict(command=['ls'], nothing=1), TypeError),
+                        (dict(command=['ls'], write=['a\0b']), ValueError),
+                        (dict(command=['ls'], program='/nowhere/confine'), FileNotFoundError)):
+        before = set(os.listdir('/proc/self/fd'))
+        try:
+            confine.run(**{'program': PROGRAM, **wrong})
+            raise AssertionError(f'{wrong}: taken')
+        except kind:
+            pass
+        assert set(os.listdir('/proc/self/fd')) == before, f'{wrong}: descriptors are left'
+    try:
+        confine.run(['ls'], program='/bin/true')
+        raise AssertionError('a program that says nothing')
+    except confine.ConfineError as error:
+        assert 'no report' in str(error), error
+    failed_result = confine.run(['false'], program=PROGRAM)
+    try:
+        failed_result.check()
+        raise AssertionError('checked')
+    except confine.CommandFailed as error:
+        assert error.result is failed_result
+    try:
+        confine.run(['ls'], program=PROGRAM, backend='refuse').check()
+        raise AssertionError('checked')
+    except confine.ConfineError as error:
+        assert error.code == 'SANDBOX_UNAVAILABLE' and error.report['outcome']['kind'] == 'not-started'
+
+
+def session():
+    name = f'client-{os.getpid()}'
+    with confine.Session(name, program=PROGRAM) as one:
+        assert any(item['name'] == name for item in confine.Session.list(program=PROGRAM))
+        confine.run(['sh', '-c', 'echo kept > /tmp/file'], program=PROGRAM, session=one.name).check()
+        seen = confine.run(['cat', '/tmp/file'], program=PROGRAM, session=one.name).check()
+        assert seen.stdout == b'kept\n', seen
+        try:
+            confine.Session(name, program=PROGRAM)
+            raise AssertionError('made twice')
+        except confine.ConfineError:
+            pass
+    assert not any(item['name'] == name for item in confine.Session.list(program=PROGRAM))
+    one.end()  # a second time does nothing
+
+
+def works(test, *arguments):
+    """Run it; a coroutine in a loop of its own. Return: what is wrong, None: nothing."""
+    try:
+        if asyncio.iscoroutinefunction(test):
+            asyncio.run(asyncio.wait_for(test(*arguments), PATIENCE))
+        else:
+            test(*arguments)
+    except Exception as error:  # noqa: BLE001 the test's own report
+        import traceback
+        return ''.join(traceback.format_exception(error))
+    return None
+
+
+def main():
+    namespace = confine.run(['true'], program=PROGRAM, backend='namespace').started
+    print('TAP version 13')
+    begun = time.monotonic()
+    for vector in VECTORS:
+        forms = [('asyncio', asynchronous)]
+        if 'orders' not in vector:
+            forms.append(('blocking', blocking))
+        for form, test in forms:
+            if vector.get('needs') == 'namespace' and not namespace:
+                point(True, f'{form}: {vector["name"]} # SKIP the backend namespace does not work here')
+            else:
+                why = works(test, vector)
+                point(why is None, f'{form}: {vector["name"]}', why)
+    for name, test in (('a cancelled task leaves nothing', cancelled_task), ('50 at once, ten of them cancelled', many),
+                       ('20 threads at once', threads), ('interrupted', interrupted), ('mistakes', mistakes)):
+        why = works(test)
+        point(why is None, name, why)
+    if namespace:
+        with tempfile.TemporaryDirectory(prefix='confine-runtime.', dir='/var/tmp') as os.environ['XDG_RUNTIME_DIR']:
+            why = works(session)
+        point(why is None, 'a session', why)
+    else:
+        point(True, 'a session # SKIP the backend namespace does not work here')
+    print(f'# {time.monotonic() - begun:.1f} s\n1..{count}')
+    sys.exit(1 if failed else 0)
+
+
+main()
