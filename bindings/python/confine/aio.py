@@ -2,19 +2,17 @@
 import asyncio
 import os
 import signal as signals
-from typing import Any, AsyncIterator, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Coroutine, Generator, Mapping, Optional, Sequence, Union
 
 from .channel import Channel
 from .events import Event, Result, StartedEvent
 from .options import Policy, environment
 from .start import Command, Start
 
-try:
-    from typing import Unpack  # Python 3.11
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from .options import Options
-    Asked = Unpack[Options]
-except ImportError:  # pragma: no cover
-    Asked = Any  # type: ignore[misc, assignment]
 
 PIECE = 65536
 
@@ -161,16 +159,16 @@ class Run:
 class _Starting:
     """What start() returns: to be awaited, or entered by ``async with``."""
 
-    def __init__(self, start: Any):
+    def __init__(self, start: 'Callable[[], Coroutine[Any, Any, Run]]'):
         self._start = start
         self._run: Optional[Run] = None
 
-    def __await__(self) -> Any:
+    def __await__(self) -> 'Generator[Any, Any, Run]':
         return self._start().__await__()
 
     async def __aenter__(self) -> Run:
-        self._run = await self._start()
-        return self._run
+        self._run = run = await self._start()
+        return run
 
     async def __aexit__(self, *_: object) -> None:
         assert self._run is not None
@@ -181,7 +179,7 @@ def start(command: Command, *, policy: Optional[Policy] = None,
           program: Optional[Union[str, 'os.PathLike[str]']] = None,
           directory: Optional[Union[str, 'os.PathLike[str]']] = None, environ: Optional[Mapping[str, str]] = None,
           stdin: Any = asyncio.subprocess.DEVNULL, stdout: Any = asyncio.subprocess.PIPE,
-          stderr: Any = asyncio.subprocess.PIPE, pass_fds: Sequence[int] = (), **options: Asked) -> _Starting:
+          stderr: Any = asyncio.subprocess.PIPE, pass_fds: Sequence[int] = (), **options: 'Unpack[Options]') -> _Starting:
     """Start *command* confined: ``async with start([...]) as run``, or ``run = await start([...])`` and later ``run.close()``.
 
     stdin, stdout, stderr: as of asyncio.create_subprocess_exec(); the rest as of run()

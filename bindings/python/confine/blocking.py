@@ -2,19 +2,17 @@
 import os
 import selectors
 import subprocess
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from .channel import Channel
 from .events import Event, Result
 from .options import Policy, environment
 from .start import Command, Start
 
-try:
-    from typing import Unpack  # Python 3.11
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from .options import Options
-    Asked = Unpack[Options]
-except ImportError:  # pragma: no cover
-    Asked = Any  # type: ignore[misc, assignment]
 
 PIECE = 65536
 
@@ -22,7 +20,7 @@ PIECE = 65536
 def run(command: Command, *, policy: Optional[Policy] = None, program: Optional[Union[str, 'os.PathLike[str]']] = None,
         directory: Optional[Union[str, 'os.PathLike[str]']] = None, environ: Optional[Mapping[str, str]] = None,
         input: Optional[bytes] = None, capture: bool = True, pass_fds: Sequence[int] = (),
-        on_event: Optional[Callable[[Event], None]] = None, **options: Asked) -> Result:
+        on_event: Optional[Callable[[Event], None]] = None, **options: 'Unpack[Options]') -> Result:
     """Run *command* confined and wait for its end.
 
     command:   its words; there is no shell

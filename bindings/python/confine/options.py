@@ -106,7 +106,7 @@ def _word(name: str, value: Any) -> str:
         raise TypeError(f'{name}: {value!r} is no value of this option')
     if isinstance(value, (int, float)):
         return f'{value:f}s' if name in DURATIONS else str(value)
-    return os.fspath(value)
+    return str(os.fspath(value))
 
 
 def words(options: Mapping[str, Any]) -> List[str]:
