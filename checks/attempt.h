@@ -56,6 +56,10 @@ struct trial {
     long id;                /* of a System V object, a key and so on */
     unsigned char *memory;  /* shared with a victim; NULL: none */
     const char *skip;       /* why prepare answered SKIP */
+    /* Set by prepare: called in the process that becomes the confinement, or the control, just before. */
+    void (*enter)(const struct trial *trial);
+    int status;         /* with OWN_RUN and AFTER_END: how its run ended */
+    const char *report; /* the same: the report of its run; empty: there is none */
 };
 
 enum { SKIP = 1 }; /* of a prepare: it cannot be tried here, for the reason in `skip` */
@@ -71,6 +75,7 @@ enum {
     OWN_RUN = 1 << 7,       /* a run of its own: it may end it */
     KILLED = 1 << 8,        /* with OWN_RUN: whoever supervises is killed before the look */
     NEEDS_ROOT = 1 << 6,    /* its object can only be made by root */
+    MAY_REFUSE = 1 << 9,    /* with OWN_RUN: a confinement that does not start is an answer */
 };
 
 struct attempt {
@@ -93,8 +98,8 @@ struct attempt {
 /* The groups; each ends with a NULL id. */
 extern const struct attempt files_attempts[], view_attempts[], metadata_attempts[], network_attempts[],
     local_attempts[], protected_attempts[], ipc_attempts[], process_attempts[], signal_attempts[],
-    setup_attempts[], privilege_attempts[], terminal_attempts[], inherited_attempts[], limit_attempts[],
-    later_attempts[];
+    environment_attempts[], planted_attempts[], parents_attempts[], starts_attempts[], privilege_attempts[],
+    terminal_attempts[], inherited_attempts[], limit_attempts[], later_attempts[];
 
 struct attempt_group {
     const char *name;

@@ -9,6 +9,7 @@
  */
 #include "battery.h"
 #include "place.h"
+#include "side.h"
 #include "terminal.h"
 
 #include "links/kernel_abi.h"
@@ -26,16 +27,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { PATIENCE_MS = 120000 }; /* more than an act has */
-
-/* One side: a process that acts. */
-struct runner {
-    pid_t pid;
-    int orders, answers; /* our ends; -1: it does not run */
-    int report;          /* -1: the control has none */
-    bool lost;
-};
 
 /* One attempt with its two halves, and what is known of it. */
 struct entry {
@@ -146,135 +137,6 @@ static void prepare(struct entry *entry, struct trial *trial, const struct batte
     }
 }
 
-/* --- the two sides ---------------------------------------------------------------------------------------
- */
-
-static void become_caller(const struct battery *battery, bool control)
-{
-    if (battery->root && control &&
-        (setresgid(battery->gid, battery->gid, battery->gid) != 0 ||
-         setresuid(battery->uid, battery->uid, battery->uid) != 0))
-        _exit(125);
-    if (battery->root && !control && (setresuid(0, 0, 0) != 0 || setresgid(0, 0, 0) != 0))
-        _exit(125);
-}
-
-void battery_exec(const struct battery *battery, bool control, int report, char *const *words)
-{
-    const char *argv[256];
-    static char *words_of_exec[256];
-    char number[24];
-    size_t count = 0;
-
-    become_caller(battery, control);
-    for (size_t i = 0; !control && battery->start[i] && count < 200; i++)
-        argv[count++] = battery->start[i];
-    if (!control) {
-        fcntl(report, F_SETFD, 0);
-        snprintf(number, sizeof(number), "fd:%d", report);
-        argv[count++] = "--report";
-        argv[count++] = number;
-        argv[count++] = "--read";
-        argv[count++] = battery->self;
-        argv[count++] = "--";
-    }
-    argv[count++] = battery->self;
-    for (size_t i = 0; words[i]; i++)
-        argv[count++] = words[i];
-    argv[count] = NULL;
-    /* execv() takes them as what it would be allowed to change, and does not. */
-    memcpy(words_of_exec, argv, sizeof(argv));
-    execv(argv[0], words_of_exec);
-    _exit(126);
-}
-
-static void start_child(const struct battery *battery, bool control, int in, int out, int report)
-{
-    static char inside[] = "inside";
-    static char *const words[] = {inside, NULL};
-    int nothing = open("/dev/null", O_RDWR);
-
-    setpgid(0, 0);
-    if (dup2(in, 0) != 0 || dup2(out, 1) != 1 || dup2(nothing, 2) != 2)
-        _exit(125);
-    if (nothing > 2)
-        close(nothing);
-    battery_exec(battery, control, report, words);
-}
-
-/* Reads one answer. Return: false when there is none: the other side is gone. */
-static bool take_answer(struct runner *runner, struct answer *answer)
-{
-    struct pollfd ready = {.fd = runner->answers, .events = POLLIN};
-    size_t done = 0;
-
-    while (done < sizeof(*answer)) {
-        ssize_t length;
-
-        if (poll(&ready, 1, PATIENCE_MS) <= 0)
-            break;
-        length = read(runner->answers, (char *)answer + done, sizeof(*answer) - done);
-        if (length <= 0)
-            break;
-        done += (size_t)length;
-    }
-    runner->lost = done != sizeof(*answer);
-    return !runner->lost;
-}
-
-static int start_runner(struct runner *runner, const struct battery *battery, bool control)
-{
-    int orders[2], answers[2];
-    struct answer hello;
-
-    *runner = (struct runner){.orders = -1, .answers = -1, .report = -1};
-    if (!control)
-        runner->report = (int)syscall(SYS_memfd_create, "report", 1 /* close-on-exec */);
-    if (pipe2(orders, O_CLOEXEC) != 0 || pipe2(answers, O_CLOEXEC) != 0)
-        return -errno;
-    runner->pid = fork();
-    if (runner->pid == 0)
-        start_child(battery, control, orders[0], answers[1], runner->report);
-    close(orders[0]);
-    close(answers[1]);
-    runner->orders = orders[1];
-    runner->answers = answers[0];
-    if (runner->pid < 0)
-        return -errno;
-    setpgid(runner->pid, runner->pid);
-    return take_answer(runner, &hello) ? 0 : -ECHILD;
-}
-
-/* Return: its exit status. */
-static int end_runner(struct runner *runner)
-{
-    int status = 0;
-
-    close(runner->orders);
-    while (runner->pid > 0 && waitpid(runner->pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    close(runner->answers);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-static void order_act(struct runner *runner, struct trial *trial)
-{
-    if (runner->lost ||
-        write(runner->orders, &trial->order, sizeof(trial->order)) != (ssize_t)sizeof(trial->order) ||
-        !take_answer(runner, &trial->answer)) {
-        runner->lost = true;
-        trial->answer = (struct answer){.errnum = ECHILD};
-    }
-}
-
-static void release_act(struct runner *runner)
-{
-    static const struct order release;
-
-    if (!runner->lost && write(runner->orders, &release, sizeof(release)) != (ssize_t)sizeof(release))
-        runner->lost = true;
-}
-
 /* --- verdicts --------------------------------------------------------------------------------------------
  */
 
@@ -307,19 +169,19 @@ static void note_look(struct entry *entry, struct trial *trial, int crossed)
 }
 
 /* One half of an attempt on the side that runs. */
-static void try_half(struct entry *entry, struct trial *trial, struct runner *runner)
+static void try_half(struct entry *entry, struct trial *trial, struct side *side)
 {
-    if (runner->lost) {
+    if (side->lost) {
         conclude(entry, "error",
                  trial->control ? "the control's process is gone" : "the confined process is gone");
         return;
     }
-    order_act(runner, trial);
-    if (runner->lost)
+    side_order(side, trial);
+    if (side->lost)
         conclude(entry, "error", "the process that tried it is gone");
     else if (!(entry->attempt->flags & AFTER_END))
         note_look(entry, trial, look(entry->attempt, trial));
-    release_act(runner);
+    side_release(side);
 }
 
 static void publish(struct entry *entry)
@@ -330,7 +192,7 @@ static void publish(struct entry *entry)
 }
 
 static void run_side(struct battery *battery, struct entry *entries, size_t count, bool control,
-                     struct runner *runner)
+                     struct side *side)
 {
     for (size_t i = 0; i < count; i++) {
         struct entry *entry = &entries[i];
@@ -339,9 +201,9 @@ static void run_side(struct battery *battery, struct entry *entries, size_t coun
         if (entry->verdict || entry->attempt->flags & (ON_TERMINAL | OWN_RUN))
             continue;
         if (!(entry->attempt->flags & BEFORE_START))
-            prepare(entry, trial, battery, control, runner->pid);
+            prepare(entry, trial, battery, control, side->pid);
         if (!entry->verdict)
-            try_half(entry, trial, runner);
+            try_half(entry, trial, side);
         if (!(entry->attempt->flags & AFTER_END))
             end_trial(trial, entry->attempt);
         if (!control && entry->verdict)
@@ -396,20 +258,6 @@ static void run_terminals(struct battery *battery, struct entry *entries, size_t
     }
 }
 
-/* As whoever started it. */
-static void kill_runner(const struct battery *battery, struct runner *runner)
-{
-    if (battery->root && seteuid(0) != 0)
-        _exit(125);
-    kill(runner->pid, SIGKILL);
-    if (battery->root && seteuid(battery->uid) != 0)
-        _exit(125);
-    while (waitpid(runner->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
-    runner->pid = 0;
-    runner->lost = true;
-}
-
 /* What is to end by itself may take its time; what has no reason to end is not waited for. */
 static int look_patiently(const struct attempt *attempt, struct trial *trial)
 {
@@ -423,31 +271,85 @@ static int look_patiently(const struct attempt *attempt, struct trial *trial)
     return crossed;
 }
 
+/* What the report of a run of its own says; empty: there is none. */
+static const char *read_report(const struct side *side)
+{
+    static char report[1 << 18];
+    ssize_t length = side->report < 0 ? 0 : pread(side->report, report, sizeof(report) - 1, 0);
+
+    report[length > 0 ? length : 0] = '\0';
+    return report;
+}
+
+/* Why it was not started, in the words of its report. */
+static const char *find_refusal(const char *report)
+{
+    static char refusal[96];
+    static const char key[] = "\"reason\"";
+    const char *error = strstr(report, "\"error\""), *reason = error ? strstr(error, key) : NULL;
+    const char *value = reason ? strchr(reason + sizeof(key) - 1, '"') : NULL;
+
+    if (!value)
+        return "it was not started";
+    snprintf(refusal, sizeof(refusal), "it was refused: %.*s", (int)strcspn(value + 1, "\""), value + 1);
+    return refusal;
+}
+
+/* A start that came to nothing: it may have had its effect all the same. */
+static void note_refusal(struct battery *battery, struct entry *entry, struct trial *trial, struct side *side)
+{
+    bool refused = battery->foreign ? side->status != 0 : side->status == 125;
+
+    if (side->hung) {
+        conclude(entry, "error", "the run neither started nor ended");
+    } else if (trial->control || !refused || !(entry->attempt->flags & MAY_REFUSE)) {
+        conclude(entry, "error", "the run could not be started");
+    } else {
+        trial->answer = (struct answer){.errnum = ECANCELED};
+        trial->status = side->status;
+        note_look(entry, trial, look(entry->attempt, trial));
+        if (entry->verdict && strcmp(entry->verdict, "blocked") == 0)
+            entry->reason = find_refusal(read_report(side));
+    }
+}
+
+/* Its act, and what is seen of it. */
+static void try_alone(struct battery *battery, struct entry *entry, struct trial *trial, struct side *side)
+{
+    side_order(side, trial);
+    if (side->lost)
+        trial->answer = (struct answer){.errnum = EINTR, .signal = SIGKILL};
+    if (entry->attempt->flags & KILLED)
+        side_kill(battery, side);
+    if (entry->attempt->flags & AFTER_END) {
+        side_release(side);
+        trial->status = side_end(side);
+        trial->report = read_report(side);
+    }
+    note_look(entry, trial, look_patiently(entry->attempt, trial));
+    side_release(side);
+}
+
 /* One half on a side of its own. That the run is ended is an answer. */
 static void run_alone(struct battery *battery, struct entry *entry, bool control)
 {
     struct trial *trial = control ? &entry->control : &entry->inside;
-    struct runner runner = {.orders = -1, .answers = -1, .report = -1};
+    struct side side = SIDE_NONE;
+    int result = 0;
 
     if (entry->attempt->flags & BEFORE_START)
         prepare(entry, trial, battery, control, 0);
-    if (!entry->verdict && start_runner(&runner, battery, control) < 0)
-        conclude(entry, "error", "the run could not be started");
+    if (!entry->verdict)
+        result = side_start(&side, battery, entry->attempt->flags & BEFORE_START ? trial : NULL, control);
+    if (!entry->verdict && result < 0)
+        note_refusal(battery, entry, trial, &side);
     else if (!entry->verdict && !(entry->attempt->flags & BEFORE_START))
-        prepare(entry, trial, battery, control, runner.pid);
-    if (!entry->verdict) {
-        order_act(&runner, trial);
-        if (runner.lost)
-            trial->answer = (struct answer){.errnum = EINTR, .signal = SIGKILL};
-        if (entry->attempt->flags & KILLED)
-            kill_runner(battery, &runner);
-        note_look(entry, trial, look_patiently(entry->attempt, trial));
-        release_act(&runner);
-    }
-    if (runner.pid || runner.orders >= 0)
-        end_runner(&runner);
-    if (runner.report >= 0)
-        close(runner.report);
+        prepare(entry, trial, battery, control, side.pid);
+    if (!entry->verdict && result == 0)
+        try_alone(battery, entry, trial, &side);
+    side_end(&side);
+    if (side.report >= 0)
+        close(side.report);
     end_trial(trial, entry->attempt);
 }
 
@@ -465,14 +367,13 @@ static void run_each_alone(struct battery *battery, struct entry *entries, size_
     }
 }
 
-static void publish_report(struct runner *runner, int status)
+static void publish_report(struct side *side, int status)
 {
-    static char report[1 << 18];
-    ssize_t length = runner->report < 0 ? 0 : pread(runner->report, report, sizeof(report), 0);
+    const char *report = read_report(side);
 
-    output_run(status, report, length > 0 ? (size_t)length : 0);
-    if (runner->report >= 0)
-        close(runner->report);
+    output_run(status, report, strlen(report));
+    if (side->report >= 0)
+        close(side->report);
 }
 
 static size_t collect(const struct battery *battery, struct entry *entries, size_t most)
@@ -494,26 +395,26 @@ static size_t collect(const struct battery *battery, struct entry *entries, size
 
 int battery_run(struct battery *battery)
 {
-    enum { MOST = 256 };
+    enum { MOST = 512 };
     static struct entry entries[MOST];
     size_t count = collect(battery, entries, MOST);
-    struct runner runner;
+    struct side side;
     int result;
 
     prepare_early(battery, entries, count, true);
-    result = start_runner(&runner, battery, true);
+    result = side_start(&side, battery, NULL, true);
     if (result == 0)
-        run_side(battery, entries, count, true, &runner);
-    end_runner(&runner);
+        run_side(battery, entries, count, true, &side);
+    side_end(&side);
     if (result < 0)
         return 1;
     look_after(entries, count, true);
 
     prepare_early(battery, entries, count, false);
-    result = start_runner(&runner, battery, false);
+    result = side_start(&side, battery, NULL, false);
     if (result == 0)
-        run_side(battery, entries, count, false, &runner);
-    publish_report(&runner, end_runner(&runner));
+        run_side(battery, entries, count, false, &side);
+    publish_report(&side, side_end(&side));
     if (result < 0)
         return 1;
     look_after(entries, count, false);

@@ -12,6 +12,7 @@ struct battery {
     const char *workspace; /* a writable directory that the confinement grants; NULL: none */
     bool own_workspace;    /* it was made for this battery */
     bool root;             /* the caller is root */
+    bool foreign;          /* the words start somebody else's confinement, which writes no report */
     uid_t uid;             /* the command's */
     gid_t gid;
     const char *only;                               /* a pattern for ids, groups and surfaces; NULL: all */

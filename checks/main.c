@@ -3,9 +3,9 @@
  *
  *   confine-check list                          every attempt, a JSON line each
  *   confine-check battery KEY=VALUE... -- WORDS... all of them, WORDS being the start of a confinement
- *   confine-check inside                        takes orders on 0, answers on 1
- *   confine-check once FILE                     one order from a file
- *   confine-check victim ...                    a process that is attacked
+ *                                               of somebody else's with foreign=yes: then they end where ours
+ * begin confine-check inside                        takes orders on 0, answers on 1 confine-check once FILE
+ * one order from a file confine-check victim ...                    a process that is attacked
  *
  * It is started by `confine check`, which judges. Nothing here knows a backend or a plan.
  */
@@ -34,7 +34,7 @@ const struct attempt_group attempt_groups[] = {
     {"ipc", ipc_attempts},
     {"processes", process_attempts},
     {"signals", signal_attempts},
-    {"setup", setup_attempts},
+    {"setup", environment_attempts},
     {"privilege", privilege_attempts},
     {"terminal", terminal_attempts},
     {"inherited", inherited_attempts},
@@ -92,6 +92,8 @@ static bool take_word(struct battery *battery, const char *word)
         battery->uid = (uid_t)strtoul(value, NULL, 10);
     else if (strncmp(word, "gid=", 4) == 0)
         battery->gid = (gid_t)strtoul(value, NULL, 10);
+    else if (strcmp(word, "foreign=yes") == 0)
+        battery->foreign = true;
     else
         return false;
     return true;

@@ -50,6 +50,7 @@ static const char *errno_name(int errnum, char *buffer, size_t size)
         NAME(EINPROGRESS),   NAME(EPROTONOSUPPORT), NAME(ENOKEY),       NAME(EDQUOT),
         NAME(EIDRM),         NAME(ENODATA),         NAME(EDESTADDRREQ), NAME(ENOTCONN),
         NAME(EADDRNOTAVAIL), NAME(ENOPROTOOPT),     NAME(ENOTEMPTY),    NAME(EISCONN),
+        NAME(ECANCELED),
     };
 
     for (size_t i = 0; i < ITEMS(names); i++)

@@ -99,6 +99,20 @@ int place_find(const char *directory, const char *beginning)
     return found;
 }
 
+int place_count(const char *directory)
+{
+    DIR *names = opendir(directory);
+    struct dirent *entry;
+    int count = 0;
+
+    if (!names)
+        return -errno;
+    while ((entry = readdir(names)))
+        count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    closedir(names);
+    return count;
+}
+
 int place_directory(const struct trial *trial)
 {
     int fd = open(trial->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -131,6 +145,34 @@ int place_victim(struct trial *trial)
     int result = place_file(trial->order.path[0], trial->dir, "victim", original, 0644);
 
     return result < 0 ? result : place_join(trial->order.path[2], trial->dir, "made");
+}
+
+int place_aside(struct trial *trial, const char *name)
+{
+    char now[PLACE_SIZE], moved[PLACE_SIZE];
+    int result = place_join(now, trial->battery->workspace, name);
+
+    if (result == 0)
+        result = place_join(moved, trial->battery->workspace, trial->order.mark);
+    if (result == 0 && rename(now, moved) != 0 && errno != ENOENT)
+        result = -errno;
+    return result;
+}
+
+int place_back(struct trial *trial, const char *name)
+{
+    char now[PLACE_SIZE], moved[PLACE_SIZE];
+    struct stat object;
+    int result = place_join(now, trial->battery->workspace, name);
+
+    if (result == 0)
+        result = place_join(moved, trial->battery->workspace, trial->order.mark);
+    if (result < 0)
+        return result;
+    if (lstat(moved, &object) != 0)
+        return -errno;
+    remove_tree(now);
+    return rename(moved, now) != 0 ? -errno : 0;
 }
 
 int look_changed(struct trial *trial)

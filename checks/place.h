@@ -36,6 +36,8 @@ int place_join(char path[PLACE_SIZE], const char *directory, const char *name);
 int place_read(const char *path, char *data, size_t size);
 /* place_find() - is there a name that begins so? Return: 1, 0 or -errno. */
 int place_find(const char *directory, const char *beginning);
+/* place_count() - how many names are there. Return: their number or -errno. */
+int place_count(const char *directory);
 /*
  * place_directory() - the trial's own directory, for what root makes in it: seen to be the command's user's,
  * so that no name that this user changes meanwhile leads root elsewhere. Return: a descriptor or -errno.
@@ -51,6 +53,13 @@ int place_victim(struct trial *trial);
 /* look_changed() - path[0] holds anything else. look_gone(): it is not there. */
 int look_changed(struct trial *trial);
 int look_gone(struct trial *trial);
+/*
+ * place_aside() - the name in the workspace, if it is there, out of the way until place_back(); a trial has
+ * one such name. place_back() - what was moved to the trial's mark stands where it was; what is there now is
+ * removed. Return: 0 or -errno.
+ */
+int place_aside(struct trial *trial, const char *name);
+int place_back(struct trial *trial, const char *name);
 /* look_made() - path[2] exists. */
 int look_made(struct trial *trial);
 /* place_secret() - path[0] is a file outside that holds the secret. look_secret(): the answer has it. */

@@ -62,22 +62,9 @@ static int act_rebuild_git(const struct order *order, struct answer *answer)
     return rebuild(order, ".git", ".git/hooks", "pre-commit");
 }
 
-static void put_back(struct trial *trial, const char *name)
-{
-    char now[PLACE_SIZE], moved[PLACE_SIZE];
-    struct stat object;
-
-    if (place_join(now, trial->battery->workspace, name) < 0 ||
-        place_join(moved, trial->battery->workspace, trial->order.mark) < 0 || lstat(moved, &object) != 0)
-        return;
-    remove_tree(now);
-    if (rename(moved, now) != 0)
-        remove_tree(moved);
-}
-
 static void finish_git(struct trial *trial)
 {
-    put_back(trial, ".git");
+    place_back(trial, ".git");
 }
 
 static int prepare_tasks(struct trial *trial)
@@ -138,7 +125,7 @@ static void restore(struct trial *trial, const char *name)
 
 static void finish_tasks(struct trial *trial)
 {
-    put_back(trial, ".vscode");
+    place_back(trial, ".vscode");
     restore(trial, ".vscode/tasks.json");
 }
 

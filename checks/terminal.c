@@ -6,6 +6,7 @@
  */
 #include "terminal.h"
 #include "place.h"
+#include "side.h"
 
 #include "links/kernel_abi.h"
 
@@ -62,7 +63,7 @@ static void become_command(const struct battery *battery, struct trial *trial, c
     for (int fd = 0; fd <= 2; fd++)
         if (dup2(trial->fd[0], fd) != fd)
             _exit(125);
-    battery_exec(battery, trial->control, report, words);
+    battery_exec(battery, NULL, trial->control, report, words);
 }
 
 /* What is written, until the process has ended. Return: whether it ended by itself. */
