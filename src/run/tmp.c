@@ -13,8 +13,7 @@
  */
 #include "run/tmp.h"
 
-#include "run/launcher.h"
-#include "run/spawn.h"
+#include "run/helper.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -182,60 +181,28 @@ int tmp_make(struct tmp_directory *tmp, const struct resolved *resolved, struct 
     return 0;
 }
 
-/* The sweep's chain: it may write below the directory and nowhere else. */
-static int start_sweep(int launcher, int sweep, int directory, uid_t uid, gid_t gid)
-{
-    const int standard[3] = {0, 1, 2};
-    struct launch launch = {0};
-    int keep[] = {sweep, directory};
-    int r = 0;
-    _cleanup_fd_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-    launch.keep = keep;
-    launch.keep_count = ARRAY_SIZE(keep);
-    r = strings_add(&launch.argv, "confine-launch") ?: strings_add(&launch.argv, "detach-run") ?: strings_add(&launch.argv, "--session");
-    for (size_t i = 0; i < ARRAY_SIZE(keep) && r == 0; i++)
-        r = strings_add(&launch.argv, "--keep") ?: strings_addf(&launch.argv, "%d", keep[i]);
-    if (r == 0 && geteuid() == 0)
-        r = strings_add(&launch.argv, "--user")
-                ?: strings_addf(&launch.argv, "%u:%u", (unsigned)uid, (unsigned)gid);
-    static const char *const words[] = {"--", "landlock-run", "--ro", "/", "--rw"};
-    for (size_t i = 0; i < ARRAY_SIZE(words) && r == 0; i++)
-        r = strings_add(&launch.argv, words[i]);
-    if (r == 0)
-        r = strings_addf(&launch.argv, "/proc/self/fd/%d", directory);
-    static const char *const rest[] = {"--",       "drop-run",   "--",  "seccomp-run", "--set",
-                                       "landlock", "--sentinel", "256", "--"};
-    for (size_t i = 0; i < ARRAY_SIZE(rest) && r == 0; i++)
-        r = strings_add(&launch.argv, rest[i]);
-    if (r == 0)
-        r = strings_addf(&launch.argv, "/proc/self/fd/%d", sweep) ?: strings_add(&launch.argv, "remove");
-    if (r == 0)
-        r = strings_add(&launch.argv, "--fd") ?: strings_addf(&launch.argv, "%d", directory);
-    if (r == 0)
-        r = strings_add(&launch.argv, "--seconds") ?: strings_add(&launch.argv, SWEEP_SECONDS);
-    if (r == 0)
-        r = spawn_chain(launcher, &launch, standard, root, NULL, NULL);
-    strings_free(&launch.argv);
-    return r;
-}
-
+/* It may write below the directory and nowhere else. */
 static int run_sweep(struct tmp_directory *tmp, struct error *error)
 {
-    _cleanup_fd_ int launcher = launcher_open(NULL, "confine-launch", error);
-    _cleanup_fd_ int sweep = launcher < 0 ? -1 : launcher_open(NULL, "confine-sweep", error);
+    char number[16];
+    const char *words[] = {"remove", "--fd", number, "--seconds", SWEEP_SECONDS, NULL};
+    struct helper sweep = {.program = "confine-sweep",
+                           .words = words,
+                           .writable = &tmp->fd,
+                           .writable_count = 1,
+                           .standard = {0, 1, 2}};
     struct stat owner;
     int status = 0;
     pid_t pid;
 
-    if (sweep < 0)
-        return -ENOENT;
+    snprintf(number, sizeof(number), "%d", tmp->fd);
     if (fstat(tmp->fd, &owner) != 0)
         return error_set(error, ERROR_INTERNAL, errno, "temp-left", "cannot look at %s", QUOTE(tmp->path));
-    pid = start_sweep(launcher, sweep, tmp->fd, owner.st_uid, owner.st_gid);
+    sweep.uid = owner.st_uid;
+    sweep.gid = owner.st_gid;
+    pid = helper_start(&sweep, NULL, error);
     if (pid < 0)
-        return error_set(error, ERROR_INTERNAL, -pid, "temp-left", "cannot start confine-sweep: %s",
-                         strerror(-pid));
+        return pid;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
