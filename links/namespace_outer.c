@@ -16,11 +16,11 @@
 #include "namespace.h"
 
 #include <dirent.h>
+#include <poll.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 
 static const int forwarded[] = {SIGTERM, SIGINT,  SIGHUP,   SIGQUIT, SIGUSR1,
                                 SIGUSR2, SIGCONT, SIGWINCH, SIGALRM};
@@ -104,16 +104,18 @@ static uint32_t count_processes(const struct namespace *ns, pid_t init)
     return count;
 }
 
-/* Nothing tells this process of the end of others' children, so it looks again and again. */
-static void wait_for_all(const struct namespace *ns, pid_t init)
+/* Nothing tells this process of the end of others' children, so it looks again and again, until the
+ * supervisor says nothing more: then nobody is waited for. Return: how many are left. */
+static uint32_t wait_for_all(const struct namespace *ns, pid_t init)
 {
-    struct timespec pause = {.tv_nsec = 1000000};
+    struct pollfd liveness = {.fd = ns->liveness, .events = POLLRDHUP};
+    uint32_t left;
+    int pause = 1;
 
-    while (count_processes(ns, init) > 0) {
-        nanosleep(&pause, NULL);
-        if (pause.tv_nsec < 32000000)
-            pause.tv_nsec *= 2;
-    }
+    while ((left = count_processes(ns, init)) > 0 && poll(&liveness, 1, pause) == 0)
+        if (pause < 32)
+            pause *= 2;
+    return left;
 }
 
 /* Ends as the command did. */
@@ -210,8 +212,8 @@ _Noreturn void namespace_live(struct namespace *ns)
     if (ns->joined)
         left = namespace_end_joined(ns);
     else if (ns->wait_all)
-        wait_for_all(ns, init);
-    if (ns->liveness >= 0 && !ns->joined)
+        left = wait_for_all(ns, init);
+    else if (ns->liveness >= 0)
         left = count_processes(ns, init);
     end_init(ns, init);
     if (ns->liveness >= 0 && send(ns->liveness, &left, sizeof(left), MSG_NOSIGNAL) < 0)

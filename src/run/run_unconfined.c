@@ -25,6 +25,12 @@ static void enter_unconfined(void *data)
     kernel_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&none, 0, sizeof(none), 0, 0);
 }
 
+static void reap(pid_t pid)
+{
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
 int run_unconfined(struct run *run)
 {
     int standard[3] = {0, 1, 2};
@@ -48,15 +54,16 @@ int run_unconfined(struct run *run)
                               run->resolved->env.items, false);
     run->becoming = run->pid;
     relays_handed_over(&run->relays);
-    r = limits_joined(&run->limits, &run->report->error);
-    if (r == 0)
-        r = limits_arm(&run->limits, 0, &run->report->error);
+    if (limits_joined(&run->limits, &run->report->error) < 0) { /* it has ended before its exec */
+        reap(run->pid);
+        return LINK_FAILED;
+    }
+    r = limits_arm(&run->limits, 0, &run->report->error);
     if (r == 0)
         r = run_prepare_watch(run);
     if (r < 0) { /* it has started, and nobody can watch it */
         kill(run->pid, SIGKILL);
-        while (waitpid(run->pid, NULL, 0) < 0 && errno == EINTR)
-            ;
+        reap(run->pid);
         run->report->outcome = (struct outcome){.kind = OUTCOME_SIGNALED, .status = -1, .signal = SIGKILL};
         run_fail(run, -r, "supervise the command");
         return 128 + SIGKILL;

@@ -4,6 +4,8 @@
 #include "run/strangers.h"
 
 #include "links/chain.h"
+#include "links/kernel_abi.h"
+#include "run/supervise.h"
 #include "util/util.h"
 
 #include <errno.h>
@@ -12,14 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t inner; /* pid of the process that does our work */
-static pid_t front;                 /* in that one: the process in front of it, else 0 */
-
-static void pass_on(int signum)
-{
-    if (inner > 0)
-        kill((pid_t)inner, signum);
-}
+static pid_t front; /* in the process that does our work: the one in front of it, else 0 */
 
 int strangers_watch_front(void)
 {
@@ -32,9 +27,27 @@ int strangers_watch_front(void)
     return 0;
 }
 
+/* Passes on what comes, stops as the other one does, and ends as it ends. */
+_Noreturn static void wait_in_front(pid_t inner)
+{
+    uint64_t taken = supervise_signals();
+    int status;
+
+    for (;;) {
+        long signum = kernel_call(SYS_rt_sigtimedwait, KERNEL_PTR(&taken), 0, 0, sizeof(taken), 0, 0);
+
+        if (waitpid(inner, &status, WNOHANG) == inner)
+            _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+        if (signum > 0 && signum != SIGCHLD)
+            kill(inner, (int)signum);
+        if (signum == SIGTSTP)
+            supervise_stop_self();
+    }
+}
+
 int strangers_leave(void)
 {
-    pid_t self = getpid();
+    pid_t self = getpid(), inner;
     int status;
 
     if (waitpid(-1, &status, WNOHANG) < 0 && errno == ECHILD)
@@ -42,18 +55,8 @@ int strangers_leave(void)
     inner = fork();
     if (inner < 0)
         return -errno;
-    if (inner == 0) {
-        front = self;
-        return strangers_watch_front();
-    }
-    static const int passed[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT};
-    sigset_t none;
-
-    for (size_t i = 0; i < ARRAY_SIZE(passed); i++)
-        signal(passed[i], pass_on);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    while (waitpid((pid_t)inner, &status, 0) < 0 && errno == EINTR)
-        ;
-    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+    if (inner > 0)
+        wait_in_front(inner);
+    front = self;
+    return strangers_watch_front();
 }

@@ -1,13 +1,20 @@
 /*
  * supervise.c - the loop from `go` to the end of the last process: signals, the time limit, the parts.
  *
+ * Theory of operation. Signals are blocked from supervise_block() on and read from a descriptor. Each goes on
+ * to the command, whatever it is: a timer that our caller has set before it became us (`alarm`, then exec),
+ * or a number that only the two of them know. Not taken are those that the kernel stops or ends us by:
+ * SIGTTIN and SIGTTOU, SIGKILL, SIGSTOP, and what says that a program is broken (SIGSEGV and the like), which
+ * ends us and so the run, as SIGKILL does. SIGPIPE and SIGXFSZ stay pending for good: the write says it.
+ *
  * Should:  let every signal mean to the command what it would mean without us, and end the run by SIGKILL
- * when the time of grace is over. Mustn't: lose what arrives before the loop runs: it is held back, from
- * supervise_block() on.
+ *          when the time of grace is over.
+ * Mustn't: lose what arrives before the loop runs; end by a signal without a report.
  */
 #include "run/supervise.h"
 
 #include "links/channel.h"
+#include "links/kernel_abi.h"
 #include "run/channel.h"
 #include "run/foreign.h"
 #include "run/tree.h"
@@ -18,13 +25,34 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-static const int forwarded[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGUSR1, SIGUSR2};
-
+#define SIGNAL_MOST      64
+#define SIGNALS_AT_ONCE  8
 #define LOOP_DESCRIPTORS 8 /* an epoll, a few pipes */
+
+#define BIT(SIGNAL) (UINT64_C(1) << ((SIGNAL)-1))
+#define NOT_BLOCKED                                                                                          \
+    (BIT(SIGKILL) | BIT(SIGSTOP) | BIT(SIGTTIN) | BIT(SIGTTOU) | BIT(SIGWINCH) | BIT(SIGURG) |               \
+     BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGILL) | BIT(SIGFPE) | BIT(SIGABRT) | BIT(SIGTRAP) | BIT(SIGSYS))
+
+/* What a signal to us means beside what it means to the command. */
+static const enum meaning {
+    MEANS_NOTHING = 0,
+    MEANS_TIME,  /* a timer of the caller's: who is only waited for has no time left either */
+    MEANS_TYPED, /* a key: for all of the command's group; and who is only waited for is to end */
+    MEANS_END,   /* the time of grace begins */
+    MEANS_HALT,  /* for the group; we go on */
+    MEANS_STOP,  /* we stop as well */
+    MEANS_GO_ON,
+} meanings[SIGNAL_MOST + 1] = {
+    [SIGALRM] = MEANS_TIME, [SIGVTALRM] = MEANS_TIME, [SIGPROF] = MEANS_TIME,  [SIGXCPU] = MEANS_TIME,
+    [SIGINT] = MEANS_TYPED, [SIGQUIT] = MEANS_TYPED,  [SIGTERM] = MEANS_END,   [SIGHUP] = MEANS_END,
+    [SIGSTOP] = MEANS_HALT, [SIGTSTP] = MEANS_STOP,   [SIGCONT] = MEANS_GO_ON,
+};
 
 static const char limit_time[] = "time"; /* the one with an outcome and a status of its own */
 
@@ -33,9 +61,9 @@ struct loop {
     struct tree tree;
     const char *limit; /* which one ended the run; NULL: none */
     uv_loop_t uv;
-    uv_signal_t signals[ARRAY_SIZE(forwarded)], child;
     uv_timer_t time, grace;
-    uv_poll_t channel;
+    uv_poll_t channel, signals;
+    int signals_fd;
     bool channel_open;
     bool started; /* `uv` is there */
 };
@@ -48,21 +76,32 @@ uint64_t supervise_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
-static void signal_set(sigset_t *set)
+static long set_mask(int how, uint64_t mask)
 {
-    sigemptyset(set);
-    for (size_t i = 0; i < ARRAY_SIZE(forwarded); i++)
-        sigaddset(set, forwarded[i]);
-    sigaddset(set, SIGCHLD);
-    sigaddset(set, SIGPIPE);
+    /* Not the libc's: it keeps a few numbers to itself, and by those we would end. */
+    return kernel_call(SYS_rt_sigprocmask, how, KERNEL_PTR(&mask), 0, sizeof(mask), 0, 0);
 }
 
 void supervise_block(void)
 {
-    sigset_t set;
+    set_mask(SIG_BLOCK, ~NOT_BLOCKED);
+}
 
-    signal_set(&set);
-    sigprocmask(SIG_BLOCK, &set, NULL);
+uint64_t supervise_signals(void)
+{
+    return ~(NOT_BLOCKED | BIT(SIGPIPE) | BIT(SIGXFSZ));
+}
+
+void supervise_stop_self(void)
+{
+    struct sigaction ours, by_default = {.sa_handler = SIG_DFL};
+
+    if (sigaction(SIGTSTP, &by_default, &ours) != 0)
+        return;
+    raise(SIGTSTP);
+    set_mask(SIG_UNBLOCK, BIT(SIGTSTP));
+    set_mask(SIG_BLOCK, BIT(SIGTSTP));
+    sigaction(SIGTSTP, &ours, NULL);
 }
 
 /* --- events --------------------------------------------------------------------------------------------- */
@@ -91,7 +130,7 @@ void supervise_limit(struct supervision *supervision, const char *name, bool at_
             if (supervision->parts[i].calls->limited)
                 supervision->parts[i].calls->limited(supervision->parts[i].self, name);
     }
-    if (at_once || loop->tree.ended) {
+    if (at_once || tree_command_gone(&loop->tree)) {
         tree_kill(&loop->tree);
         return;
     }
@@ -104,22 +143,12 @@ static void on_time(uv_timer_t *timer)
 {
     struct loop *loop = timer->data;
 
-    supervise_limit(loop->supervision, limit_time, loop->tree.ended);
-}
-
-/* The command has ended, and whoever is waited for is ended by us: what the command said is not how the run
- * ended. */
-static void end_waiting(struct loop *loop, int signum)
-{
-    if (loop->tree.phase != PHASE_WAITING)
-        return;
-    loop->tree.status = signum;
-    tree_kill(&loop->tree);
+    supervise_limit(loop->supervision, limit_time, false);
 }
 
 void supervise_kill(struct supervision *supervision)
 {
-    end_waiting(supervision->loop, SIGKILL);
+    tree_end_waiting(&supervision->loop->tree, SIGKILL);
     tree_kill(&supervision->loop->tree);
 }
 
@@ -141,18 +170,6 @@ int supervise_close_input(struct supervision *supervision)
     return r;
 }
 
-/* Stops this process as SIGTSTP by default does, and comes back when it is continued. In an orphaned process
- * group the kernel drops that signal, because nobody would ever continue us: SIGSTOP would be for good. */
-static void stop_like_others(void)
-{
-    struct sigaction ours, by_default = {.sa_handler = SIG_DFL};
-
-    if (sigaction(SIGTSTP, &by_default, &ours) != 0)
-        return;
-    raise(SIGTSTP);
-    sigaction(SIGTSTP, &ours, NULL);
-}
-
 static void call_parts(const struct supervision *supervision, size_t offset)
 {
     for (size_t i = 0; i < supervision->part_count; i++) {
@@ -165,52 +182,56 @@ static void call_parts(const struct supervision *supervision, size_t offset)
     }
 }
 
-void supervise_signal(struct supervision *supervision, int signum)
+static bool ends_waiting(enum meaning meaning)
 {
-    struct loop *loop = supervision->loop;
-    struct tree *tree = &loop->tree;
-
-    if (tree->ended) {
-        if (signum == SIGTERM || signum == SIGHUP || signum == SIGINT || signum == SIGQUIT)
-            end_waiting(loop, signum);
-        return;
-    }
-    switch (signum) {
-    case SIGTSTP:
-        /* The command's session is not the terminal's, so the terminal does not stop it: we do. */
-        tree_signal_group(tree, SIGSTOP);
-        call_parts(supervision, offsetof(struct part_calls, stop));
-        stop_like_others();
-        call_parts(supervision, offsetof(struct part_calls, cont));
-        tree_signal_group(tree, SIGCONT);
-        break;
-    case SIGCONT:
-        call_parts(supervision, offsetof(struct part_calls, cont));
-        tree_signal_group(tree, signum);
-        break;
-    case SIGSTOP: /* nobody can send it to us: a part asks for it */
-    case SIGINT:
-    case SIGQUIT:
-        tree_signal_group(tree, signum);
-        break;
-    case SIGTERM:
-    case SIGHUP:
-        start_grace(loop);
-        tree_signal_command(tree, signum);
-        break;
-    default:
-        tree_signal_command(tree, signum);
-    }
+    return meaning == MEANS_TIME || meaning == MEANS_TYPED || meaning == MEANS_END;
 }
 
-static void on_signal(uv_signal_t *handle, int signum)
+void supervise_signal(struct supervision *supervision, int signum)
+{
+    struct tree *tree = &supervision->loop->tree;
+    enum meaning meaning = signum > 0 && signum <= SIGNAL_MOST ? meanings[signum] : MEANS_NOTHING;
+
+    if (tree_command_gone(tree)) {
+        if (ends_waiting(meaning))
+            tree_end_waiting(tree, signum);
+        return;
+    }
+    if (meaning == MEANS_STOP) { /* the terminal cannot stop the command, whose session is another: we do */
+        tree_signal_group(tree, SIGSTOP);
+        call_parts(supervision, offsetof(struct part_calls, stop));
+        supervise_stop_self();
+        signum = SIGCONT;
+        meaning = MEANS_GO_ON;
+    }
+    if (meaning == MEANS_GO_ON)
+        call_parts(supervision, offsetof(struct part_calls, cont));
+    if (meaning == MEANS_END)
+        start_grace(supervision->loop);
+    if (meaning >= MEANS_HALT || meaning == MEANS_TYPED)
+        tree_signal_group(tree, signum);
+    else
+        tree_signal_command(tree, signum);
+}
+
+/* SIGCHLD last: it decides about the end, and the others came while the command was there. */
+static void on_signals(uv_poll_t *handle, int status, int events)
 {
     struct loop *loop = handle->data;
+    struct signalfd_siginfo taken[SIGNALS_AT_ONCE];
+    bool child = false;
+    ssize_t size;
 
-    if (signum == SIGCHLD)
+    (void)status;
+    (void)events;
+    while ((size = read(loop->signals_fd, taken, sizeof(taken))) > 0)
+        for (size_t i = 0; i < (size_t)size / sizeof(taken[0]); i++)
+            if (taken[i].ssi_signo == SIGCHLD)
+                child = true;
+            else
+                supervise_signal(loop->supervision, (int)taken[i].ssi_signo);
+    if (child)
         tree_reap(&loop->tree);
-    else
-        supervise_signal(loop->supervision, signum);
 }
 
 /* EXEC_FAILED, or the end of the channel: the exec has closed it, and the command runs. */
@@ -245,21 +266,16 @@ static void on_channel(uv_poll_t *handle, int status, int events)
 
 static int start_signals(struct loop *loop)
 {
-    int r = 0;
+    uint64_t taken = supervise_signals();
+    int r;
 
-    for (size_t i = 0; i < ARRAY_SIZE(forwarded) && r == 0; i++) {
-        r = uv_signal_init(&loop->uv, &loop->signals[i]);
-        loop->signals[i].data = loop;
-        if (r == 0)
-            r = uv_signal_start(&loop->signals[i], on_signal, forwarded[i]);
-    }
-    /* SIGCHLD last: the others may be pending, and it decides about the end. */
-    if (r == 0)
-        r = uv_signal_init(&loop->uv, &loop->child);
-    loop->child.data = loop;
-    if (r == 0)
-        r = uv_signal_start(&loop->child, on_signal, SIGCHLD);
-    return r;
+    loop->signals_fd = (int)kernel_call(SYS_signalfd4, -1, KERNEL_PTR(&taken), sizeof(taken),
+                                        SFD_NONBLOCK | SFD_CLOEXEC, 0, 0);
+    if (loop->signals_fd < 0)
+        return loop->signals_fd;
+    loop->signals.data = loop;
+    r = uv_poll_init(&loop->uv, &loop->signals, loop->signals_fd);
+    return r < 0 ? r : uv_poll_start(&loop->signals, UV_READABLE, on_signals);
 }
 
 /* Can as many descriptors be opened as libuv takes at once? Where it fails to, it ends the process. */
@@ -383,7 +399,7 @@ static struct loop the_loop; /* one run per process */
 
 int supervise_prepare(struct supervision *supervision)
 {
-    the_loop = (struct loop){.supervision = supervision};
+    the_loop = (struct loop){.supervision = supervision, .signals_fd = -1};
     supervision->loop = &the_loop;
     return start_loop(&the_loop);
 }
@@ -402,15 +418,14 @@ void supervise_release(void)
     uv_walk(&the_loop.uv, close_handle, NULL);
     uv_run(&the_loop.uv, UV_RUN_DEFAULT);
     uv_loop_close(&the_loop.uv);
+    the_loop.signals_fd = fd_close(the_loop.signals_fd);
     the_loop.started = false;
 }
 
-/* From now on signals come in, and the time limit runs. Timers and dispositions that are valid cannot fail.
- */
+/* From now on the time limit runs. Timers that are valid cannot fail. */
 static void go(struct loop *loop)
 {
     const struct supervision *s = loop->supervision;
-    sigset_t set;
 
     uv_update_time(&loop->uv);
     if (s->resolved->policy->limit_time_ms)
@@ -418,9 +433,6 @@ static void go(struct loop *loop)
     call_parts(s, offsetof(struct part_calls, go));
     if (!loop->channel_open) /* nobody else says so */
         call_parts(s, offsetof(struct part_calls, started));
-    signal_set(&set);
-    signal(SIGPIPE, SIG_IGN);
-    sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
 void supervise(struct supervision *supervision)
@@ -438,6 +450,8 @@ void supervise(struct supervision *supervision)
     supervision->liveness = fd_close(supervision->liveness);
     if (supervision->plan->foreign)
         tree->status = foreign_status(supervision->command_fd, tree->status);
+    if (tree->cut)
+        tree->status = tree->cut;
     fill_outcome(loop);
     judge_survivors(loop);
     judge_own_limits(loop);

@@ -33,9 +33,17 @@ struct supervision {
     struct loop *loop;
 };
 
-/* supervise_block() - hold back the signals that supervise() forwards, from the very start, so that none is
- * lost. */
+/* supervise_block() - hold back the signals that supervise() takes, from the very start and for good, so that
+ * none is lost. */
 void supervise_block(void);
+
+/* supervise_signals() - those that are taken, one bit for each: of signal N, bit N - 1. */
+uint64_t supervise_signals(void);
+
+/* supervise_stop_self() - stop this process as SIGTSTP by default does; returns when it is continued. In an
+ * orphaned process group the kernel drops that signal, because nobody would ever continue us: SIGSTOP would
+ * be for good. */
+void supervise_stop_self(void);
 
 /*
  * supervise_prepare() - everything of it that can fail, to be done before `go`: loop, signals, parts.
@@ -64,7 +72,7 @@ void supervise(struct supervision *supervision);
  */
 void supervise_limit(struct supervision *supervision, const char *name, bool at_once);
 
-/* supervise_signal() - as if @signum, one of those that are forwarded, had come to us. */
+/* supervise_signal() - as if @signum had come to us. */
 void supervise_signal(struct supervision *supervision, int signum);
 
 /* supervise_kill() - end the run by SIGKILL; the outcome says what that did to the command. */

@@ -74,6 +74,24 @@ void tree_signal_command(const struct tree *tree, int signum)
         kill(s->command, signum);
 }
 
+bool tree_command_gone(const struct tree *tree)
+{
+    const struct supervision *s = tree->supervision;
+    struct pollfd end = {.fd = s->command_fd, .events = POLLIN};
+
+    /* Behind a process in front that waits for all, the command is not ours to reap. */
+    return tree->ended || (s->resolved->policy->wait_all && s->command_fd >= 0 && poll(&end, 1, 0) == 1);
+}
+
+void tree_end_waiting(struct tree *tree, int signum)
+{
+    if (tree->phase >= PHASE_ENDING || !tree->supervision->resolved->policy->wait_all ||
+        !tree_command_gone(tree))
+        return;
+    tree->cut = signum;
+    tree_kill(tree);
+}
+
 void tree_cancel(const struct tree *tree)
 {
     const struct supervision *s = tree->supervision;
@@ -148,7 +166,8 @@ void tree_kill(struct tree *tree)
     tree->phase = PHASE_ENDING;
     told = s->plan->pid_namespace && !s->plan->foreign && !tree->ended;
     let_front_end(tree);
-    if (told && s->plan->joined) /* first, so that the command's end is not taken for an ordinary one */
+    /* First, so that the command's end is not taken for an ordinary one, behind which others may live on. */
+    if (told && (s->plan->joined || s->resolved->policy->wait_all))
         shutdown(s->liveness, SHUT_WR);
     if (told)
         tree_signal_command(tree, SIGKILL);

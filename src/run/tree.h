@@ -15,6 +15,7 @@ struct tree {
     enum phase phase;
     bool ended; /* the command has been reaped */
     int status; /* of the command, as waitpid() */
+    int cut;    /* the signal that ended the waiting for others, after the command; 0: none has */
     bool last;  /* the guard was the only child left, and was killed */
     bool guard_ended, guard_lost;
     bool holding; /* a foreign process in front is held, so that what is left behind it can be counted */
@@ -35,6 +36,13 @@ void tree_signal_group(const struct tree *tree, int signum);
 
 /* tree_signal_command() - to the command alone. */
 void tree_signal_command(const struct tree *tree, int signum);
+
+/* tree_command_gone() - has the command ended? With --wait-all it is known before the run ends. */
+bool tree_command_gone(const struct tree *tree);
+
+/* tree_end_waiting() - the command has ended, and whoever is waited for (--wait-all) is ended now because of
+ * @signum: what the command said is not how the run ended. Does nothing where nobody is waited for. */
+void tree_end_waiting(struct tree *tree, int signum);
 
 /* tree_cancel() - the run is to end: in a session, what would otherwise live on behind the command does not.
  */

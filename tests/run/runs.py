@@ -73,14 +73,14 @@ class Place:
 class Run:
     """A run that has been started: `pid`, and after wait() `status` and `report` (None if there is none)."""
 
-    def __init__(self, place, backend, options, command, stdin=subprocess.DEVNULL):
+    def __init__(self, place, backend, options, command, stdin=subprocess.DEVNULL, front=()):
         self.held, theirs = os.pipe()
         report, writer = os.pipe()
         os.set_inheritable(theirs, True)
         os.set_inheritable(writer, True)
         environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": place.home, "LC_ALL": "C", "TMPDIR": place.tmp}
         self.process = subprocess.Popen(
-            [CONFINE, "run", "-q", "-b", backend, "-w", place.work, "--pass-fd", str(theirs), "--report", f"fd:{writer}",
+            [*(word.format(theirs, writer) for word in front), CONFINE, "run", "-q", "-b", backend, "-w", place.work, "--pass-fd", str(theirs), "--report", f"fd:{writer}",
              *options, "--", *command], cwd=place.work, env=environment, stdin=stdin, stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE, pass_fds=(theirs, writer))
         self.pid = self.process.pid
