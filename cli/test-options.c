@@ -235,7 +235,7 @@ TEST(options_are_named_and_the_strongest)
     struct error error;
 
     need(apply(&policy, &options, FOR_RUN,
-               "-w /w --write /a? --require fs.write,file --open proc.trace -- true", &error) == 0);
+               "-w /w --write /a? --require fs.write,file --open proc.adjust -- true", &error) == 0);
     check_int(policy.mode, MODE_WORKSPACE_WRITE); /* by -w */
     check_int(policy.origin[KEY_MODE].layer, LAYER_OPTION);
     check_str(policy.origin[KEY_WORKSPACE].option, "--workspace");

@@ -93,6 +93,8 @@ static int refuse_unheld(const struct resolved *resolved, const struct plan *pla
             return error_hint(error, "%s", HOST_GROUP_HINT);
         if (resolved->required[s]) /* by its own name: it cannot be opened as well */
             return error_hint(error, "leave %s out of --require and of `require`", surface_table[s].name);
+        if (surface_table[s].instead)
+            return error_hint(error, "leave the option out that asks for it");
         return error_hint(error, "leave the option out that asks for it, or say --open %s",
                           surface_table[s].name);
     }

@@ -69,7 +69,7 @@ static void claim_inherited(struct builder *b)
         build_hold(b, STATE_ENFORCED, NULL,
                    CHECK(ENV_SECRETS, ENVIRONMENT, ENVIRONMENT, SECRET, .index = i, .refused = {ENOENT},
                          .self_contained = true));
-    if (secrets == 0 && !is_open(b, SURFACE_ENV_SECRETS))
+    if (secrets == 0)
         plan_raise(b->plan, SURFACE_ENV_SECRETS, STATE_ABSENT, MECHANISM_NONE, NULL);
 
     for (size_t i = 0; i < ARRAY_SIZE(terminal); i++) {

@@ -104,10 +104,9 @@ static const struct {
     enum surface surface;
 } opened_groups[] = {
     {"net.other", SURFACE_NET_OTHER},     {"kernel.syscalls", SURFACE_KERNEL_SYSCALLS},
-    {"priv.userns", SURFACE_PRIV_USERNS}, {"priv.setuid", SURFACE_PRIV_SETUID},
-    {"ipc.keyring", SURFACE_IPC_KEYRING}, {"ipc.sysv", SURFACE_IPC_SYSV},
-    {"ipc.mqueue", SURFACE_IPC_MQUEUE},   {"proc.adjust", SURFACE_PROC_ADJUST},
-    {"tty.inject", SURFACE_TTY_INJECT},   {"fs.metadata", SURFACE_FS_METADATA},
+    {"priv.userns", SURFACE_PRIV_USERNS}, {"ipc.keyring", SURFACE_IPC_KEYRING},
+    {"ipc.sysv", SURFACE_IPC_SYSV},       {"proc.adjust", SURFACE_PROC_ADJUST},
+    {"fs.metadata", SURFACE_FS_METADATA},
 };
 
 static void without(struct builder *b, const char *group)

@@ -87,20 +87,6 @@ static int refuse_sockets(const struct builder *b, struct error *error)
     return 0;
 }
 
-/* What stays shut here whatever is opened, because it is opened object by object. */
-static int refuse_opening(const struct builder *b, struct error *error)
-{
-    static const struct shut rows[] = {
-        {SURFACE_FS_WRITE, "name what may be written: --write PATH"},
-        {SURFACE_FS_TRUNCATE, "name what may be written: --write PATH"},
-        {SURFACE_FS_SPECIAL, "name the FIFO: --write PATH"},
-        {SURFACE_FS_DEVICE, "name the node: --device PATH"},
-        {SURFACE_PROC_SURVIVOR, "a process that is to live on belongs outside; --wait-all waits for it"},
-    };
-
-    return build_refuse_opening(b, rows, ARRAY_SIZE(rows), error);
-}
-
 static int plan_landlock(const struct resolved *resolved, const struct host *host, bool supervised,
                          struct plan *plan, struct error *error)
 {
@@ -116,8 +102,6 @@ static int plan_landlock(const struct resolved *resolved, const struct host *hos
     if (r == 0)
         r = refuse_sockets(&b, error);
     if (r == 0)
-        r = refuse_opening(&b, error);
-    if (r == 0)
         r = build_refuse_kernel(&b, error);
     if (r < 0)
         return r;
@@ -126,8 +110,7 @@ static int plan_landlock(const struct resolved *resolved, const struct host *hos
     backend_lower_handed(resolved, host, plan);
     /* /dev is hidden, wherever it is mounted. A node that root made on a disk, as chroots have them, is not.
      */
-    if (!is_open(&b, SURFACE_FS_DEVICE))
-        plan_lower(plan, SURFACE_FS_DEVICE, "nodes-on-disk");
+    plan_lower(plan, SURFACE_FS_DEVICE, "nodes-on-disk");
     if (cuts_network(&b) && !is_open(&b, SURFACE_NET_TCP) && !b.failed)
         b.failed = strings_add(&plan->warnings, "no-loopback: with the network off there is no loopback "
                                                 "either; local servers need --network host");

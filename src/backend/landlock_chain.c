@@ -101,7 +101,7 @@ static void chain_seccomp(struct builder *b)
         {"net.inet", host_network || is_open(b, SURFACE_NET_TCP) || is_open(b, SURFACE_NET_UDP)},
         {"net.netlink", host_network || is_open(b, SURFACE_NET_OTHER)},
         {"unix.path", !refuses_unix(b)},
-        {"truncate", b->host->landlock_abi >= ABI_TRUNCATE || is_open(b, SURFACE_FS_TRUNCATE)},
+        {"truncate", b->host->landlock_abi >= ABI_TRUNCATE},
     };
 
     build_seccomp(b, "landlock", groups, ARRAY_SIZE(groups));

@@ -107,22 +107,14 @@ static int refuse_unhidden(const struct builder *b, struct error *error)
 static int refuse_opening(const struct builder *b, struct error *error)
 {
     static const struct shut rows[] = {
-        {SURFACE_FS_WRITE, "name what may be written: --write PATH"},
-        {SURFACE_FS_TRUNCATE, "name what may be written: --write PATH"},
         {SURFACE_FS_METADATA, "name what may be written: --write PATH"},
-        {SURFACE_FS_SPECIAL, "name the FIFO: --write PATH"},
-        {SURFACE_FS_DEVICE, "name the node: --device PATH"},
         {SURFACE_UNIX_ABSTRACT, "use --network host, or the backend landlock"},
         {SURFACE_NET_TCP, "use --network host"},
         {SURFACE_NET_UDP, "use --network host"},
         {SURFACE_IPC_SYSV, "use the backend landlock"},
-        {SURFACE_IPC_MQUEUE, "use the backend landlock"},
         {SURFACE_PROC_SIGNAL, "use the backend landlock"},
-        {SURFACE_PROC_TRACE,
-         "inside, tracing needs nothing opened; of processes outside it is never allowed"},
         {SURFACE_PROC_ADJUST, "use the backend landlock"},
         {SURFACE_PROC_VISIBLE, "use the backend landlock"},
-        {SURFACE_PROC_SURVIVOR, "a process that is to live on belongs outside; --wait-all waits for it"},
     };
 
     return build_refuse_opening(b, rows, ARRAY_SIZE(rows), error);

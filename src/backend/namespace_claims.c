@@ -263,10 +263,10 @@ static void claim_processes(struct builder *b)
                CHECK(PROC_VISIBLE, MOUNT, OBJECT, OBJECT, .name = "/proc", .refused = {EXDEV},
                      .self_contained = true));
     claim_other_procs(b);
-    if (!is_open(b, SURFACE_PROC_SURVIVOR) && b->plan->joined)
+    if (b->plan->joined)
         plan_raise(b->plan, SURFACE_PROC_SURVIVOR, STATE_PARTIAL, MECHANISM_PID_NAMESPACE,
                    "until-session-ends");
-    else if (!is_open(b, SURFACE_PROC_SURVIVOR))
+    else
         plan_raise(b->plan, SURFACE_PROC_SURVIVOR, STATE_ENFORCED, MECHANISM_PID_NAMESPACE, NULL);
 }
 

@@ -441,6 +441,20 @@ static int refuse_entry(const struct policy_key *key, const struct entry *entry,
     return nearest.best ? error_hint(error, "did you mean `%s`?", nearest.best) : -EINVAL;
 }
 
+/* What no backend can open is refused here: accepted, it would stay shut and be reported open. */
+static int check_opening(enum list list, const struct policy_key *key, const struct entry *entry,
+                         struct error *error)
+{
+    const char *instead = list == LIST_OPEN ? surface_table[surface_by_name(entry->value)].instead : NULL;
+
+    if (!instead)
+        return 0;
+    policy_refuse(error, &entry->origin, "not-openable", "%s%s%s cannot be opened",
+                  NAME_BEFORE(key, &entry->origin), entry->value);
+    error_surface(error, entry->value);
+    return error_hint(error, "%s", instead);
+}
+
 /* A lock on a list that narrows is about taking back; on any other it is about adding. */
 static int check_lock(const struct policy *policy, const struct policy_key *key, const struct entry *entry,
                       struct error *error)
@@ -489,6 +503,8 @@ int policy_add_entry(struct policy *policy, enum list list, const struct entry *
         result = check_set(key, entry, error);
     else if (!is_list_value(key->kind, entry->value))
         result = refuse_entry(key, entry, error);
+    else
+        result = check_opening(list, key, entry, error);
     if (result == 0)
         result = check_lock(policy, key, entry, error);
     if (result < 0)

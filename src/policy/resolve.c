@@ -86,14 +86,14 @@ static int resolve_steps(struct resolving *resolving)
     if (r == 0)
         r = resolve_mode(resolving);
     if (r == 0)
+        r = resolve_surfaces(resolving); /* before what is opened would be hidden */
+    if (r == 0)
         r = resolve_workspace_grant(resolving);
     if (r == 0)
         r = resolve_env(resolving);
     if (r == 0)
         r = resolving->resolved->mode == MODE_DANGER_FULL_ACCESS ? resolve_cwd(resolving)
                                                                  : resolve_confined(resolving);
-    if (r == 0)
-        r = resolve_surfaces(resolving);
     return r;
 }
 

@@ -218,7 +218,7 @@ static int find_hold(struct hiding *hiding, struct hidden *hidden)
         hidden->held = "contains-grant";
     else if (resolved_under_writable(resolved, hidden->path))
         hidden->held = "inside-writable";
-    if (hidden->held || !is_granted(resolved, hidden->path))
+    if (hidden->held || !is_granted(resolved, hidden->path) || resolved->open[SURFACE_FS_HIDDEN])
         return 0;
     r = way->looked ? 0 : look_at_way(hiding, hidden, way);
     if (r == 0)

@@ -81,6 +81,7 @@ static const struct bad_row {
     {"set_name", "{\"policy\": 1, \"environment\": {\"set\": {\"A=B\": \"c\"}}}", "1:39",
      "no name of a variable", ""},
     {"require", "{\"policy\": 1, \"require\": [\"fs.wirte\"]}", "1:27", "is not a surface", "`fs.write`"},
+    {"opening", "{\"policy\": 1, \"open\": [\"env.secrets\"]}", "1:24", "cannot be opened", "--env NAME"},
     {"locked", "{\"policy\": 1, \"locked\": [\"mdoe\"]}", "1:26", "no key that can be locked", "`mode`"},
     {"locked_type", "{\"policy\": 1, \"locked\": [1]}", "1:26", "locked must be", ""},
     {"extends_type", "{\"policy\": 1, \"extends\": \"base\"}", "1:26", "extends must be a list", ""},
@@ -125,7 +126,7 @@ static const char everything[] =
     " \"limits\": {\"time\": \"10m\", \"output\": \"16M\", \"processes\": 100, \"memory\": 1048576, \"cpu\": "
     "5},\n"
     " \"grace\": \"1s\", \"wait_all\": false, \"user\": 1000, \"tty\": \"none\",\n"
-    " \"backend\": \"landlock\", \"require\": [\"file\"], \"open\": [\"proc.trace\"], \"locked\": "
+    " \"backend\": \"landlock\", \"require\": [\"file\"], \"open\": [\"proc.adjust\"], \"locked\": "
     "[\"mode\"]}";
 
 TEST(reader_reads_everything)

@@ -252,6 +252,7 @@ static const struct entry_row {
     {"file_with_at", LIST_READ, "./@nothing", true},
     {"open", LIST_OPEN, "priv.userns", true},
     {"open_group", LIST_OPEN, "process", false},
+    {"open_nothing", LIST_OPEN, "fd.inherited", false},
     {"require_group", LIST_REQUIRE, "process", true},
     {"require_full", LIST_REQUIRE, "full", true},
     {"require_list", LIST_REQUIRE, "fs.write,fs.read", false},

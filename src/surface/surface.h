@@ -98,9 +98,10 @@ enum mechanism {
 };
 
 struct surface_info {
-    const char *name;  /* `fs.write` */
-    const char *group; /* `file` … `later`, as --require takes it */
-    const char *what;  /* what crosses when it is open: one sentence without a full stop */
+    const char *name;    /* `fs.write` */
+    const char *group;   /* `file` … `later`, as --require takes it */
+    const char *what;    /* what crosses when it is open: one sentence without a full stop */
+    const char *instead; /* --open cannot open it with any backend: what works; NULL: it can */
     enum shown shown;
     enum claimed claimed;
 };

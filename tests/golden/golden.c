@@ -155,10 +155,6 @@ static void open_some(struct world *w)
     for (size_t i = 0; i < ARRAY_SIZE(opened); i++)
         w->resolved.open[opened[i]] = true;
 }
-static void open_write(struct world *w)
-{
-    w->resolved.open[SURFACE_FS_WRITE] = true;
-}
 static void open_signals(struct world *w)
 {
     w->resolved.open[SURFACE_PROC_SIGNAL] = true;
@@ -488,7 +484,6 @@ static const struct row {
     {"open-some", 7, open_some},
     {"open-signals", 7, open_signals},
     {"open-tcp", 7, open_tcp},
-    {"open-write", 7, open_write},
     {"limits", 7, limits},
     {"limit-memory", 7, memory_limit},
     {"limits-groups", 7, group_limits},

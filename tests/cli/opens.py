@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""opens.py - `--open SURFACE`, for every surface that there is: it is refused with what works instead, or it crosses.
+
+The surfaces are those that `confine probe` names. What is accepted must be open in the report, and the battery of
+`confine check` must get out by it: an option that is taken and opens nothing is what this is against.
+
+Should:  need no list of its own: a new surface is tried like the others.
+Mustn't: be content where nothing was refused, or nothing opened. A TAP program.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+
+CONFINE = os.environ['CONFINE_STAGE'] + '/bin/confine'
+USER = ['--user', '65534'] if os.geteuid() == 0 else []  # an ordinary user may open more
+count = failed = 0
+
+
+def point(good, name, why=''):
+    global count, failed
+    count += 1
+    failed += not good
+    print('%s %d - %s' % ('ok' if good else 'not ok', count, name), flush=True)
+    if not good:
+        print('\n'.join('# ' + line[:300] for line in str(why).splitlines()[:10]), flush=True)
+
+
+def call(*words):
+    done = subprocess.run([CONFINE, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          env=dict(os.environ, CANARY_API_TOKEN='hunter2'), check=False)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def open_one(backend, surface):
+    """Return: (`refused` or `open`, what is wrong)."""
+    status, out, errors = call('run', '-b', backend, *USER, '--open', surface, '--', 'true')
+    if status == 125:
+        return 'refused', None if re.fullmatch(r'confine: .*\bopen(ed)?\b.* \(.+\)\n', errors) and surface in errors else errors
+    if status != 0:
+        return 'neither', 'status %d: %s' % (status, errors)
+    status, out, errors = call('check', '-b', backend, *USER, '--open', surface, '--only', surface, '--json')
+    try:
+        seen = [one for one in json.loads(out)['backends'][0]['surfaces'] if one['id'] == surface][0]
+    except (ValueError, KeyError, IndexError, TypeError):
+        return 'open', 'status %d: %s%s' % (status, out[:200], errors)
+    return 'open', None if status == 0 and seen['state'] == 'open' and seen['crossed'] > 0 else seen
+
+
+def try_backend(row):
+    backend = row['name']
+    if not row['usable']:
+        print('ok %d - %s # SKIP it does not work here' % (count + 1, backend))
+        point(True, backend)
+        return
+    seen = {}
+    for surface in sorted(row['surfaces']):
+        kind, wrong = open_one(backend, surface)
+        seen.setdefault(kind, []).append(surface)
+        point(not wrong, '%s: --open %s: %s' % (backend, surface, kind), wrong)
+    point(len(seen.get('refused', ())) > 20 and len(seen.get('open', ())) > 4, backend + ': some are refused, some are open', seen)
+
+
+print('TAP version 13')
+status, out, errors = call('probe', '--json')
+for row in json.loads(out)['backends']:
+    if row['name'] in ('namespace', 'bubblewrap', 'landlock'):
+        try_backend(row)
+print('1..%d' % count)
+sys.exit(1 if failed or not count else 0)
