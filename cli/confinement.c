@@ -22,8 +22,10 @@ static int refuse_contradiction(const struct options *options, const struct poli
         enum option_kind kind;
         int target;
     } promises[] = {
-        {OPTION_WORDS, LIST_REQUIRE}, {OPTION_LIST, LIST_HIDE},  {OPTION_LIST, LIST_PROTECT},
-        {OPTION_KEY, KEY_READABLE},   {OPTION_KEY, KEY_NETWORK},
+        {OPTION_WORDS, LIST_REQUIRE}, {OPTION_LIST, LIST_HIDE},   {OPTION_LIST, LIST_PROTECT},
+        {OPTION_KEY, KEY_READABLE},   {OPTION_KEY, KEY_NETWORK},  {OPTION_LIST, LIST_ALLOW},
+        {OPTION_FLAG, KEY_PROXY_ENV}, {OPTION_KEY, KEY_UPSTREAM}, {OPTION_LIST, LIST_FORWARD},
+        {OPTION_LIST, LIST_PUBLISH},
     };
 
     if (policy->mode != MODE_DANGER_FULL_ACCESS && policy->approved_mode != MODE_DANGER_FULL_ACCESS)
@@ -33,11 +35,42 @@ static int refuse_contradiction(const struct options *options, const struct poli
             const struct option_given *given = &options->given[i];
 
             if (given->option->kind != promises[j].kind || given->option->target != promises[j].target ||
-                strcmp(given->value, "host") == 0 || strcmp(given->value, "all") == 0)
+                (given->value && (strcmp(given->value, "host") == 0 || strcmp(given->value, "all") == 0)))
                 continue;
             error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "mode-holds-nothing",
                       "option --%s: danger-full-access enforces nothing, this included", given->option->name);
             return error_hint(error, "leave it out, or choose --mode workspace-write");
+        }
+    return 0;
+}
+
+/* Options that mean nothing with the network in force: what they ask for would not be there. */
+static int refuse_network(const struct options *options, const struct policy *policy, struct error *error)
+{
+    static const struct {
+        enum option_kind kind;
+        int target;
+        bool listed; /* means something with rules only; else with a network of the command's own */
+        const char *hint;
+    } rows[] = {
+        {OPTION_LIST, LIST_ALLOW, true, "leave --network out, or the rule"},
+        {OPTION_FLAG, KEY_PROXY_ENV, true, "name what may be reached: --allow RULE"},
+        {OPTION_KEY, KEY_UPSTREAM, true, "name what may be reached: --allow RULE"},
+        {OPTION_LIST, LIST_FORWARD, false, "leave it out: the host's loopback is the command's own"},
+        {OPTION_LIST, LIST_PUBLISH, false, "leave it out: the host's loopback is the command's own"},
+    };
+
+    for (size_t i = 0; i < options->given_count; i++)
+        for (size_t j = 0; j < ARRAY_SIZE(rows); j++) {
+            const struct option_given *given = &options->given[i];
+
+            if (given->option->kind != rows[j].kind || given->option->target != rows[j].target ||
+                (rows[j].listed ? policy->network == NETWORK_LISTED : policy->network != NETWORK_HOST))
+                continue;
+            error_set(error, ERROR_USAGE, EINVAL, "no-such-network",
+                      "option --%s: it means nothing with the network %s", given->option->name,
+                      network_name(policy->network));
+            return error_hint(error, "%s", rows[j].hint);
         }
     return 0;
 }
@@ -121,6 +154,9 @@ int confinement_resolve(struct confinement *confinement, const struct options *o
         result = later_refuse_run(options, policy, error);
     if (result == 0)
         result = refuse_contradiction(options, policy, error);
+    if (result == 0 &&
+        !options_value(options, OPTION_OWN, OWN_SESSION)) /* which says what network there is */
+        result = refuse_network(options, policy, error);
     if (result == 0) {
         ask_early(options, policy);
         result = resolve_policy(policy, env, &confinement->resolved, error);

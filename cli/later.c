@@ -51,13 +51,6 @@ struct row {
 
 static const struct row later_rows[] = {
     OWN(OWN_CONVERT, "", "reading the settings of other sandboxes", "write a policy file"),
-    LIST(LIST_ALLOW, "net.listed", "a network rule", "use --network none or host"),
-    VALUE(KEY_NETWORK, network, NETWORK_LISTED, "net.listed", "the listed network",
-          "use --network none or host"),
-    LIST(LIST_FORWARD, "net.tcp", "a forwarded port", "use --network host"),
-    LIST(LIST_PUBLISH, "net.tcp", "a published port", "use --network host"),
-    NAMED(KEY_PROXY_ENV, "net.listed", "the proxy", "set the variables with --env and use --network host"),
-    NAMED(KEY_UPSTREAM, "net.listed", "the gateway", "set the variables with --env and use --network host"),
     VALUE(KEY_PLANTED, planted, PLANTED_QUARANTINE, "later.exec", "quarantine",
           "look at the tree with git status"),
     VALUE(KEY_PLANTED, planted, PLANTED_REPORT, "later.exec", "a look at the tree when the run has ended",
@@ -81,6 +74,9 @@ static const struct row exec_rows[] = {
     AMOUNT(KEY_LIMIT_CPU, limit_cpu_ms, "limit.cpu", "the limit cpu", ""),
     NAMED(KEY_GRACE, "", "a time between two signals", ""),
     NAMED(KEY_WAIT_ALL, "proc.survivor", "waiting for what is left", ""),
+    VALUE(KEY_NETWORK, network, NETWORK_LISTED, "net.listed", "the gateway of a listed network", ""),
+    LIST(LIST_FORWARD, "net.tcp", "the gateway of a forwarded port", ""),
+    LIST(LIST_PUBLISH, "net.tcp", "the gateway of a published port", ""),
     VALUE(KEY_TMP, tmp, TMP_PRIVATE, "", "a temp directory that somebody removes", ""),
     VALUE(KEY_TTY, tty, TTY_NONE, "tty.inject", "taking the terminal away", ""),
     VALUE(KEY_TTY, tty, TTY_PRIVATE, "tty.inject", "a terminal of the command's own", ""),

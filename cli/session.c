@@ -47,6 +47,12 @@ static int refuse_policy(const struct confinement *confinement, struct error *er
                   "danger-full-access confines nothing, and a session is made of namespaces");
         return error_hint(error, "choose another mode");
     }
+    if (network_gateway(&confinement->resolved.network)) {
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "not-in-this-version",
+                  "a session with a listed network, or with forwarded ports, is not in this version");
+        error_surface(error, "net.listed");
+        return error_hint(error, "use confine run without a session, or --network none or host");
+    }
     if (!backend || strcmp(backend, "auto") == 0 || strcmp(backend, "namespace") == 0)
         return 0;
     error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "no-sessions", "the backend %s has no sessions",

@@ -156,16 +156,14 @@ static const struct later_row {
     const char *reason;
     const char *surface;
 } later_rows[] = {
-    {"allow", FOR_RUN, "--allow example.org -- true", "not-in-this-version", "net.listed"},
-    {"listed", FOR_RUN, "-n listed -- true", "not-in-this-version", "net.listed"},
-    {"forward", FOR_RUN, "--forward 80 -- true", "not-in-this-version", "net.tcp"},
-    {"publish", FOR_RUN, "--publish 80 -- true", "not-in-this-version", "net.tcp"},
-    {"proxy-env", FOR_RUN, "--proxy-env -- true", "not-in-this-version", "net.listed"},
-    {"upstream", FOR_RUN, "--upstream http://p:1 -- true", "not-in-this-version", "net.listed"},
     {"tty inherit", FOR_RUN, "--tty inherit -- true", "not-in-this-version", "tty.inject"},
     {"a look at the tree", FOR_RUN, "--planted report -- true", "not-in-this-version", "later.exec"},
     {"quarantine", FOR_RUN, "--planted quarantine -- true", "not-in-this-version", "later.exec"},
     {"observer", FOR_RUN, "--denials auto -- true", "not-in-this-version", ""},
+    {"exec listed", FOR_EXEC, "-n listed -- true", "needs-supervisor", "net.listed"},
+    {"exec allow", FOR_EXEC, "--allow example.org -- true", "needs-supervisor", "net.listed"},
+    {"exec forward", FOR_EXEC, "--forward 80 -- true", "needs-supervisor", "net.tcp"},
+    {"exec publish", FOR_EXEC, "--publish 80 -- true", "needs-supervisor", "net.tcp"},
     {"exec session", FOR_EXEC, "--session x -- true", "needs-supervisor", ""},
     {"exec report", FOR_EXEC, "--report /r -- true", "needs-supervisor", ""},
     {"exec control", FOR_EXEC, "--control fd:3 -- true", "needs-supervisor", ""},

@@ -18,6 +18,7 @@
 #include "kernel_abi.h"
 #include "seccomp_rules.h"
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -404,6 +405,55 @@ static inline int act_cpu_time(const struct act_world *world, const struct chann
     return limit.rlim_cur <= (rlim_t)check->a && limit.rlim_max <= (rlim_t)check->a + 1 ? ETIME : 0;
 }
 
+/* Makes an address of NAME and PORT. Return: its size; 0: it is none. */
+static inline socklen_t act_address(struct sockaddr_storage *room, const char *name, int64_t port)
+{
+    struct sockaddr_in *four = (struct sockaddr_in *)room;
+    struct sockaddr_in6 *six = (struct sockaddr_in6 *)room;
+
+    memset(room, 0, sizeof(*room));
+    if (inet_pton(AF_INET, name, &four->sin_addr) == 1) {
+        four->sin_family = AF_INET;
+        four->sin_port = htons((in_port_t)port);
+        return sizeof(*four);
+    }
+    if (inet_pton(AF_INET6, name, &six->sin6_addr) != 1)
+        return 0;
+    six->sin6_family = AF_INET6;
+    six->sin6_port = htons((in_port_t)port);
+    return sizeof(*six);
+}
+
+/* For a socket of datagrams, to connect is to look for a route. A kernel without IPv6 has none of it. */
+static inline int act_route(const struct act_world *world, const struct channel_check *check)
+{
+    struct sockaddr_storage address;
+    socklen_t size = act_address(&address, check->name, 9);
+    int fd = socket(address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0), errnum;
+
+    (void)world;
+    if (fd < 0)
+        return errno == EAFNOSUPPORT && address.ss_family == AF_INET6 ? ENETUNREACH : errno;
+    errnum = connect(fd, (const struct sockaddr *)&address, size) == 0 ? 0 : errno;
+    close(fd);
+    return errnum;
+}
+
+static inline int act_listener(const struct act_world *world, const struct channel_check *check)
+{
+    struct sockaddr_storage address;
+    socklen_t size = act_address(&address, check->name, check->a);
+    int fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool sent;
+
+    if (fd < 0)
+        return errno;
+    sent = connect(fd, (const struct sockaddr *)&address, size) == 0 &&
+           send(fd, world->nonce, CHANNEL_NONCE, MSG_NOSIGNAL) == CHANNEL_NONCE;
+    close(fd);
+    return sent ? EISCONN : 0;
+}
+
 static inline int act_processes(const struct act_world *world, const struct channel_check *check)
 {
     char text[24] = "";
@@ -453,6 +503,8 @@ static const act_function act_table[ACT_COUNT] = {
     [ACT_ROOM] = act_room,
     [ACT_REPLACED] = act_replaced,
     [ACT_CPU_TIME] = act_cpu_time,
+    [ACT_ROUTE] = act_route,
+    [ACT_LISTENER] = act_listener,
     [ACT_PROCESSES] = act_processes,
 };
 

@@ -5,6 +5,7 @@
  * supervisor's end has SO_PASSCRED set, so that the kernel says which process
  * wrote. In order:
  *
+ *   namespace -> supervisor LISTENERS   as descriptors, what listens in the network namespace; several
  *   terminal -> supervisor TERMINAL     the other side of the command's own terminal, as a descriptor
  *   guard -> supervisor   GUARD         the guard stands inside its domain
  *   attest -> supervisor  HERE          every link has run
@@ -52,6 +53,7 @@ enum channel_type {
     CHANNEL_CANNOT,
     CHANNEL_HELD,
     CHANNEL_TERMINAL,
+    CHANNEL_LISTENERS,
 };
 
 /* The step at which namespace-run found that this machine cannot do it; CANNOT's value is step << 16 | errno.
@@ -123,6 +125,9 @@ enum act {
                    */
     ACT_CPU_TIME, /* read back: ETIME when RLIMIT_CPU is at most a seconds, and the hard one a second more */
     ACT_PROCESSES, /* read back: EAGAIN when the numbers of processes end at a in this namespace */
+    ACT_ROUTE,     /* read back: ENETUNREACH when no way leads to the address `name`; nothing is sent */
+    ACT_LISTENER, /* connect to the address `name`, port a, and send the nonce: EISCONN when that went, else 0
+                   */
     ACT_COUNT
 };
 
@@ -152,6 +157,13 @@ struct channel_results {
     uint32_t type; /* CHANNEL_RESULTS */
     uint32_t count;
     struct channel_result result[CHANNEL_CHECKS_MAX]; /* only `count` of them are sent */
+};
+
+/* The sockets that namespace-run has made for its `--listen` words. */
+struct channel_listeners {
+    uint32_t type; /* CHANNEL_LISTENERS */
+    uint32_t count;
+    uint32_t index[CHANNEL_DESCRIPTORS]; /* of each descriptor: which of the words it stands for, from 0 */
 };
 
 /* GUARD, HERE, GO, EXEC_FAILED, CANNOT, HELD and TERMINAL. */

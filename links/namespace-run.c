@@ -2,12 +2,13 @@
  * namespace-run.c - namespaces of one's own, and the view that only they can give.
  *
  *     namespace-run [--map own|all] [--net] [--tmp-size BYTES] [--liveness FD] [--channel FD] [--terminal]
+ *                   [--address ADDRESS/BITS]... [--local NETWORK/BITS]... [--listen SOCKET]...
  *                   [--wait-all] [--nest] [--process-numbers COUNT] [--join-PART FD]...
  *                   [--rw PATH]... [--ro PATH]... [--socket PATH]... [--device PATH]...
  *                   [--hide PATH]... [--cover DIRECTORY --name NAME [--name NAME]...]...
  *                   [--protect PATH]... [--copy PATH]... [--overlay PLACE --upper DIRECTORY]...
  *                   -- COMMAND [ARG]...
- *     namespace-run --hold --liveness FD --channel FD [--map own|all] [--net] [--tmp-size BYTES]
+ *     namespace-run --hold --liveness FD --channel FD [--map own|all] [--net [...]] [--tmp-size BYTES]
  *
  * The host's tree is there, read-only; /tmp, /dev/shm, /run, /dev and /proc are
  * private; what --rw names is writable. The command is pid 2 of a process
@@ -118,7 +119,7 @@ static bool take_setting(struct namespace *ns, size_t *at)
     } else if (chain_flag(chain, at, "--hold")) {
         ns->hold = true;
     } else {
-        return namespace_take_join(ns, at);
+        return namespace_take_join(ns, at) || namespace_take_net(ns, at);
     }
     return true;
 }
@@ -174,6 +175,7 @@ static void parse_options(struct namespace *ns)
     if (!ns->hold)
         ns->command = chain_command(chain, at);
     namespace_check_join(ns);
+    namespace_check_net(ns);
     if (ns->nest && (ns->map_all || geteuid() == 0))
         chain_fatal(chain, "--nest",
                     "usage: not for root, who could write the kernel's settings below /proc/sys");

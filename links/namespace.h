@@ -2,12 +2,12 @@
  * namespace.h - what the files of namespace-run share.
  *
  * One file per subject: namespace_items.c (what was asked for, and its names),
- * namespace_store.c (memory), namespace_maps.c (the namespaces, id maps, loopback), namespace_view.c (what
- * there is to see), namespace_dev.c (/dev), namespace_hide.c (masks, overlays, copies),
- * namespace_protect.c (held places and their ancestors), namespace_init.c
- * (pid 1), namespace_command.c (the command), namespace_outer.c (the process that waits for it),
- * namespace_terminal.c (whose terminal it is), namespace_hold.c, namespace_join.c and namespace_watch.c
- * (a session: its namespaces made, entered, and left).
+ * namespace_store.c (memory), namespace_maps.c (the namespaces, id maps), namespace_net.c (loopback,
+ * listeners), namespace_view.c (what there is to see), namespace_dev.c (/dev), namespace_hide.c (masks,
+ * overlays, copies), namespace_protect.c (held places and their ancestors), namespace_init.c (pid 1),
+ * namespace_command.c (the command), namespace_outer.c (the process that waits for it), namespace_terminal.c
+ * (whose terminal it is), namespace_hold.c, namespace_join.c and namespace_watch.c (a session: its namespaces
+ * made, entered, and left).
  */
 #ifndef CONFINE_LINKS_NAMESPACE_H
 #define CONFINE_LINKS_NAMESPACE_H
@@ -72,6 +72,8 @@ struct namespace
     char **command;
     bool map_all;
     bool net;
+    size_t net_words, net_end; /* the words of --address, --local and --listen; 0: none */
+    bool listens;              /* one of them is --listen */
     bool terminal;
     bool masks;               /* the two objects of masks have been made */
     bool nest;                /* /proc is writable, so that a user namespace inside can have its id maps */
@@ -129,6 +131,11 @@ void *namespace_take(const struct namespace *ns, size_t size);
 /* --- namespace_maps.c --- */
 void namespace_unshare(struct namespace *ns);
 uint64_t namespace_root_mount(const struct namespace *ns);
+
+/* --- namespace_net.c --- */
+bool namespace_take_net(struct namespace *ns, size_t *at);
+void namespace_check_net(const struct namespace *ns);
+void namespace_build_net(const struct namespace *ns);
 
 /* --- namespace_join.c --- */
 bool namespace_take_join(struct namespace *ns, size_t *at);

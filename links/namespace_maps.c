@@ -1,5 +1,5 @@
 /*
- * namespace_maps.c - the namespaces, whose ids are whose, and loopback.
+ * namespace_maps.c - the namespaces, and whose ids are whose.
  *
  * One unshare makes them all, so that a false success of it shows at once: a
  * process that is still in its old namespaces cannot write an id map, and its
@@ -11,11 +11,8 @@
  */
 #include "namespace.h"
 
-#include <net/if.h>
 #include <sched.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 
 /* None for cgroups: the mounts of the host's hierarchies stay, read-only, and from within such a namespace
@@ -131,24 +128,6 @@ _Noreturn static void explain_unshare(const struct namespace *ns, int errnum)
     namespace_cannot(ns, CANNOT_MOUNT, "namespaces", errnum);
 }
 
-static void raise_loopback(const struct namespace *ns)
-{
-    struct ifreq request = {.ifr_name = "lo"};
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-    if (fd < 0)
-        namespace_cannot(ns, CANNOT_NET, "loopback", errno);
-    request.ifr_flags = IFF_UP | IFF_RUNNING;
-    if (ioctl(fd, SIOCSIFFLAGS, &request) != 0)
-        namespace_cannot(ns, CANNOT_NET, "loopback", errno);
-    request.ifr_flags = 0;
-    if (ioctl(fd, SIOCGIFFLAGS, &request) != 0)
-        namespace_cannot(ns, CANNOT_NET, "loopback", errno);
-    if (!(request.ifr_flags & IFF_UP))
-        chain_fatal(ns->chain, "loopback", "the kernel reported success but it is not up");
-    close(fd);
-}
-
 /* namespace_root_mount() - the number of the mount that is the root: another one in another mount namespace.
  */
 uint64_t namespace_root_mount(const struct namespace *ns)
@@ -185,5 +164,5 @@ void namespace_unshare(struct namespace *ns)
     if (namespace_root_mount(ns) == mount)
         chain_fatal(ns->chain, "namespaces", "the kernel reported success but they are the old ones");
     if (ns->net)
-        raise_loopback(ns);
+        namespace_build_net(ns);
 }

@@ -274,6 +274,8 @@ static int plan_bubblewrap(const struct resolved *resolved, const struct host *h
         return error_no_memory(error);
     r = refuse_host(&b, error);
     if (r == 0)
+        r = build_refuse_gateway(&b, error);
+    if (r == 0)
         r = refuse_roots(&b, error);
     if (r == 0)
         r = refuse_unhidden(&b, error);

@@ -27,7 +27,8 @@ struct builder {
     const struct host *host;
     struct plan *plan;
     bool supervised;
-    int failed; /* the first error, 0 if none */
+    bool advisory; /* nothing holds the list of the network: only variables speak of it */
+    int failed;    /* the first error, 0 if none */
 };
 
 static inline bool is_open(const struct builder *b, enum surface surface)
@@ -37,7 +38,7 @@ static inline bool is_open(const struct builder *b, enum surface surface)
 
 static inline bool cuts_network(const struct builder *b)
 {
-    return b->resolved->policy->network == NETWORK_NONE;
+    return b->resolved->policy->network != NETWORK_HOST && !b->advisory;
 }
 
 /* --- build_words.c: the chain ----------------------------------------------------------------------------
@@ -126,6 +127,10 @@ int build_refuse_kernel(const struct builder *b, struct error *error);
 
 /* build_refuse_size() - a size that nothing has. Return: 0, or a negative errno with @error set. */
 int build_refuse_size(const struct resolved *resolved, bool terminal, struct error *error);
+
+/* build_refuse_gateway() - what a backend refuses that cannot make listeners in a network of the command's
+ * own. Return: 0, or a negative errno with @error set. */
+int build_refuse_gateway(const struct builder *b, struct error *error);
 
 /* build_finish() - a reason for what was opened by name. Return: 0, or a negative errno with @error set when
  * the plan could not be built. */

@@ -133,6 +133,21 @@ int build_refuse_size(const struct resolved *resolved, bool terminal, struct err
     return error_hint(error, "add --tty private");
 }
 
+int build_refuse_gateway(const struct builder *b, struct error *error)
+{
+    bool listed = b->resolved->policy->network == NETWORK_LISTED;
+
+    if (!network_gateway(&b->resolved->network))
+        return 0;
+    error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, listed ? "no-network-namespace" : "no-listeners",
+              "the backend %s has no network for the command in which %s", b->plan->backend,
+              listed ? "a list could be held (net.listed)" : "a port could be forwarded or published");
+    error_surface(error, listed ? "net.listed" : "net.tcp");
+    return error_hint(error, "use --backend namespace, or %s",
+                      listed ? "say --open net.listed for proxy variables that nobody has to obey"
+                             : "leave the port out");
+}
+
 int build_finish(struct builder *b, struct error *error)
 {
     struct plan *plan = b->plan;

@@ -98,6 +98,8 @@ static int plan_landlock(const struct resolved *resolved, const struct host *hos
     plan->private_tmp = supervised && resolved->policy->tmp == TMP_PRIVATE;
     r = refuse_host(&b, error);
     if (r == 0)
+        r = build_refuse_gateway(&b, error);
+    if (r == 0)
         r = refuse_unhidden(&b, error);
     if (r == 0)
         r = refuse_sockets(&b, error);

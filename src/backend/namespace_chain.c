@@ -99,6 +99,23 @@ static void add_held(struct builder *b)
         add_named(b, "--copy", resolved->view.copies.items[i]);
 }
 
+/* What is in the network beside loopback; the listeners in the order of resolved->network. */
+static void chain_network(struct builder *b)
+{
+    const struct own_network *network = &b->resolved->network;
+
+    build_word(b, "--net");
+    if (network->rules.count > 0) {
+        add_named(b, "--address", NETWORK_SELF4);
+        add_named(b, "--address", NETWORK_SELF6);
+        add_named(b, "--local", NETWORK_LOCAL6);
+    }
+    for (size_t i = 0; i < network->locals.count; i++)
+        add_named(b, "--local", network->locals.items[i]);
+    for (size_t i = 0; i < network->listener_count; i++)
+        add_named(b, "--listen", network->listeners[i].word);
+}
+
 /* Whose namespaces the command gets: new ones, or a session's, with what was mapped and raised there. */
 static void chain_namespaces(struct builder *b)
 {
@@ -108,7 +125,7 @@ static void chain_namespaces(struct builder *b)
         if (b->resolved->uid == 0)
             add_named(b, "--map", "all");
         if (cuts_network(b))
-            build_word(b, "--net");
+            chain_network(b);
         return;
     }
     build_join(b, "--join-user", JOIN_USER);

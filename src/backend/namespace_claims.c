@@ -155,12 +155,68 @@ static int64_t wanted(const struct builder *b, enum channel_join which)
     return b->resolved->session ? (int64_t)b->resolved->session->number[which] : 0;
 }
 
+/* An address that no rule and no pool makes local: nothing may lead there. NULL: the rules name everything.
+ */
+static const char *find_outside(const struct own_network *network, int family)
+{
+    static const char *const addresses[] = {"192.0.2.1", "9.9.9.9", "2001:db8::1", "2620:fe::9"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(addresses); i++) {
+        bool six = strchr(addresses[i], ':');
+
+        if (six == (family == AF_INET6) && !network_has(network, addresses[i]))
+            return addresses[i];
+    }
+    return NULL;
+}
+
+/* One listener of those that names lead to; where there is no rule, the resolver's. */
+static void claim_listener(struct builder *b)
+{
+    const struct own_network *network = &b->resolved->network;
+
+    for (size_t i = 0; i < network->listener_count; i++) {
+        const struct listener *listener = &network->listeners[i];
+        struct check check = CHECK(NET_LISTED, GATEWAY, LISTENER, LISTENER, .index = i, .a = listener->port,
+                                   .refused = {EISCONN});
+
+        if (listener->role != LISTENER_TCP && listener->role != LISTENER_DNS_TCP)
+            continue;
+        check.name = listener->role == LISTENER_TCP ? NETWORK_FIRST4 : listener->address;
+        build_hold(b, STATE_ENFORCED, NULL, check);
+        return;
+    }
+}
+
+/* The list holds because nothing leads out, and because whoever accepts inside is the gateway. */
+static void claim_listed(struct builder *b)
+{
+    const struct own_network *network = &b->resolved->network;
+    static const int families[] = {AF_INET, AF_INET6};
+
+    if (b->resolved->policy->network != NETWORK_LISTED) {
+        plan_reason(b->plan, SURFACE_NET_LISTED, "not-listed-mode");
+        return;
+    }
+    build_hold(b, STATE_ENFORCED, NULL,
+               CHECK(NET_LISTED, NET_NAMESPACE, NAMESPACE, NAMESPACE, .name = "net", .b = wanted(b, JOIN_NET),
+                     .refused = {EXDEV}, .self_contained = true));
+    for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
+        const char *outside = find_outside(network, families[i]);
+
+        if (outside)
+            build_hold(b, STATE_ENFORCED, NULL,
+                       CHECK(NET_LISTED, NET_NAMESPACE, ROUTE, NONE, .name = outside,
+                             .refused = {ENETUNREACH}, .self_contained = true));
+    }
+    claim_listener(b);
+}
+
 static void claim_network(struct builder *b)
 {
     static const enum surface surfaces[] = {SURFACE_NET_TCP, SURFACE_NET_UDP, SURFACE_NET_OTHER};
 
-    plan_reason(b->plan, SURFACE_NET_LISTED,
-                b->resolved->policy->network == NETWORK_LISTED ? "not-in-this-version" : "not-listed-mode");
+    claim_listed(b);
     for (size_t i = 0; i < ARRAY_SIZE(surfaces); i++) {
         struct check check = CHECK(NET_TCP, NET_NAMESPACE, NAMESPACE, NAMESPACE, .name = "net",
                                    .refused = {EXDEV}, .self_contained = true);

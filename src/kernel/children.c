@@ -66,7 +66,17 @@ static int scan_all(pid_t *pids, size_t most)
     return count;
 }
 
-static pid_t excepted; /* 0: none */
+#define EXCEPTED 4
+
+static pid_t excepted[EXCEPTED]; /* 0: none */
+
+static bool is_excepted(pid_t pid)
+{
+    for (size_t i = 0; i < EXCEPTED; i++)
+        if (excepted[i] == pid)
+            return true;
+    return false;
+}
 
 int children_list(pid_t *pids, size_t most)
 {
@@ -75,21 +85,38 @@ int children_list(pid_t *pids, size_t most)
     if (count < 0)
         count = scan_all(pids, most);
     for (int i = 0; i < count; i++)
-        if (excepted == 0 || pids[i] != excepted)
+        if (!is_excepted(pids[i]))
             pids[kept++] = pids[i];
     return count < 0 ? count : kept;
 }
 
 void children_except(pid_t pid)
 {
-    excepted = pid;
+    for (size_t i = 0; i < EXCEPTED; i++)
+        if (excepted[i] == 0) {
+            excepted[i] = pid;
+            return;
+        }
+}
+
+bool children_include(pid_t pid)
+{
+    for (size_t i = 0; i < EXCEPTED && pid != 0; i++)
+        if (excepted[i] == pid) {
+            excepted[i] = 0;
+            return true;
+        }
+    return false;
 }
 
 bool children_gone(void)
 {
-    pid_t pids[2];
+    pid_t pids[1 + EXCEPTED];
+    bool any = false;
 
-    return excepted != 0 && children_list(pids, ARRAY_SIZE(pids)) == 0;
+    for (size_t i = 0; i < EXCEPTED; i++)
+        any |= excepted[i] != 0;
+    return any && children_list(pids, ARRAY_SIZE(pids)) == 0;
 }
 
 bool children_only(pid_t pid)

@@ -27,12 +27,15 @@ int children_list(pid_t *pids, size_t most);
  */
 bool children_only(pid_t pid);
 
-/* children_except() - leave the child @pid (0: none) out of all that is listed, counted or killed here: it is
- * no part of the tree. */
+/* children_except() - leave the child @pid out of all that is listed, counted or killed here: it is no part
+ * of the tree. There are few such children. */
 void children_except(pid_t pid);
 
-/* children_gone() - is nobody left but the child that children_except() leaves out? Return: false without
- * such a child: then waitpid() says it. */
+/* children_include() - it is a child like others again, or gone. Return: whether it was left out. */
+bool children_include(pid_t pid);
+
+/* children_gone() - is nobody left but those that children_except() leaves out? Return: false without such a
+ * child: then waitpid() says it. */
 bool children_gone(void);
 
 /* children_kill() - SIGKILL every child but @spare (0: none). Return: how many were signalled, or -errno. */

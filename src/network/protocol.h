@@ -1,26 +1,26 @@
 /*
  * protocol.h - what supervisor and gateway say to each other.
  *
- * One AF_UNIX SOCK_SEQPACKET pair; `confine-gateway --channel N` has one end. A packet is one JSON object with
- * `type`, at most PROTOCOL_PACKET bytes, some with one descriptor (SCM_RIGHTS). What is unknown, has an unknown
- * key or lacks its descriptor ends the gateway: between the two nothing is guessed.
+ * One AF_UNIX SOCK_SEQPACKET pair; `confine-gateway --channel N` has one end. A packet is one JSON object
+ * with `type`, at most PROTOCOL_PACKET bytes, some with one descriptor (SCM_RIGHTS). What is unknown, has an
+ * unknown key or lacks its descriptor ends the gateway: between the two nothing is guessed.
  *
  * The gateway starts unready: it confines itself, says `confined`, and reads nothing from outside before
- * `start`. The end of the channel ends it at once, and everything that it relays. If it dies, the channel ends:
- * nothing inside has another way out.
+ * `start`. The end of the channel ends it at once, and everything that it relays. If it dies, the channel
+ * ends: nothing inside has another way out.
  *
  * supervisor -> gateway
  *
- *   start    {"rules": [RULE…], "upstream": URL|null, "pool4": "198.18.0.0/15"|null, "pool6": "fd00:…/NN"|null}
- *            First, and once. Rules as rule_parse() takes them. A pool that is null: no address of that family is
- *            answered. Pools are at least /24 and /120, of which at most PROTOCOL_NAMES addresses are used.
- *   listen   {"role": "tcp"|"dns"|"dns-tcp"|"proxy"} + listening socket (dns: bound datagram socket) made inside.
- *            tcp: any port; the destination is the accepted connection's own address.
- *   forward  {"port": HOSTPORT} + listening socket made inside; it leads to the host's 127.0.0.1 or ::1.
- *   publish  {"port": INSIDE} + listening socket on the host's loopback; it leads to INSIDE's 127.0.0.1 or ::1.
- *   socket   {"id": N} + fresh, unconnected TCP socket made inside; without a descriptor: there is none.
- *   allow    {"rule": RULE} one more rule, for what begins from now on.
- *   end      {} close everything, say what is left to say, and `ended`.
+ *   start    {"rules": [RULE…], "upstream": URL|null, "pool4": "198.18.0.0/15"|null, "pool6":
+ * "fd00:…/NN"|null} First, and once. Rules as rule_parse() takes them. A pool that is null: no address of
+ * that family is answered. Pools are at least /24 and /120, of which at most PROTOCOL_NAMES addresses are
+ * used. listen   {"role": "tcp"|"dns"|"dns-tcp"|"proxy"} + listening socket (dns: bound datagram socket) made
+ * inside. tcp: any port; the destination is the accepted connection's own address. forward  {"port":
+ * HOSTPORT} + listening socket made inside; it leads to the host's 127.0.0.1 or ::1. publish  {"port":
+ * INSIDE} + listening socket on the host's loopback; it leads to INSIDE's 127.0.0.1 or ::1. socket   {"id":
+ * N} + fresh, unconnected TCP socket made inside; without a descriptor: there is none. allow    {"rule":
+ * RULE} one more rule, for what begins from now on. end      {} close everything, say what is left to say,
+ * and `ended`.
  *
  * gateway -> supervisor
  *
@@ -29,22 +29,20 @@
  *   failed         {"message": TEXT} the last word before it ends with 125.
  *   connection     {"id": N, "name": NAME|null, "address": TEXT|null, "port": N, "protocol": PROTOCOL,
  *                   "rule": RULE|null, "refused": REASON|null, "option": TEXT|null}
- *                  When decided. PROTOCOL: tcp, http, connect, socks5, dns, forward, publish. NAME is canonical, or
- *                  what was asked for, as text for a person, when it cannot be. ADDRESS is what was asked for where
- *                  that was an address, and the refused one where a name led to it. `option` would have allowed it:
- *                  `--allow registry.example.org`. A refused one has no `closed`. dns: refused names only, each once;
- *                  then they are counted.
- *   closed         {"id": N, "address": TEXT|null, "sent": BYTES, "received": BYTES, "ms": N, "error": TEXT|null,
- *                   "refused": REASON|null, "option": TEXT|null}
- *                  `sent` by the command. `address` is the one that was dialled. `refused`: what became clear only when
- *                  its first bytes came, or when the name was resolved; it takes the place of the one in `connection`.
- *   counted        {"name": NAME|null, "port": N, "protocol": PROTOCOL, "rule": RULE|null, "refused": REASON|null,
- *                   "option": TEXT|null, "connections": N, "sent": BYTES, "received": BYTES}
- *                  What was added since the last `counted` with the same words: after PROTOCOL_ITEMS connections, and for
- *                  a name that is asked for again and again. "name": null, "refused": null: all that exceeded the bounds.
- *   listen-wanted  {"port": N} `allow` brought a port that no listener has yet; one per port.
- *   wants-socket   {"id": N, "family": 4|6} answered by `socket`.
- *   ended          {} the answer to `end`.
+ *                  When decided. PROTOCOL: tcp, http, connect, socks5, dns, forward, publish. NAME is
+ * canonical, or what was asked for, as text for a person, when it cannot be. ADDRESS is what was asked for
+ * where that was an address, and the refused one where a name led to it. `option` would have allowed it:
+ *                  `--allow registry.example.org`. A refused one has no `closed`. dns: refused names only,
+ * each once; then they are counted. closed         {"id": N, "address": TEXT|null, "sent": BYTES, "received":
+ * BYTES, "ms": N, "error": TEXT|null, "refused": REASON|null, "option": TEXT|null} `sent` by the command.
+ * `address` is the one that was dialled. `refused`: what became clear only when its first bytes came, or when
+ * the name was resolved; it takes the place of the one in `connection`. counted        {"name": NAME|null,
+ * "port": N, "protocol": PROTOCOL, "rule": RULE|null, "refused": REASON|null, "option": TEXT|null,
+ * "connections": N, "sent": BYTES, "received": BYTES} What was added since the last `counted` with the same
+ * words: after PROTOCOL_ITEMS connections, and for a name that is asked for again and again. "name": null,
+ * "refused": null: all that exceeded the bounds. listen-wanted  {"port": N} `allow` brought a port that no
+ * listener has yet; one per port. wants-socket   {"id": N, "family": 4|6} answered by `socket`. ended {} the
+ * answer to `end`.
  *
  * REASON, an open list of words: see decide.h.
  */

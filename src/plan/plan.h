@@ -77,6 +77,7 @@ enum canary {
     CANARY_INIT,            /* process 1 of the pid namespace; the link that made it took the control */
     CANARY_PROTECTED,       /* protected_paths[index] */
     CANARY_ROOT,            /* paths[index]: what has been bound must be what was opened */
+    CANARY_LISTENER,        /* network.listeners[index], which the chain hands out */
     CANARY_COUNT
 };
 
@@ -120,7 +121,9 @@ struct plan {
     bool joined;      /* into a session: what is left behind the command lives on until its end */
     bool private_tmp; /* the run makes a temp directory, and TMPDIR names it */
     bool terminal;    /* the command gets a terminal of its own */
+    bool gateway;     /* somebody outside accepts on what listens in the network namespace */
     bool overlays;    /* the chain mounts the overlay of each cache that has one */
+    int landlock_abi; /* where there is a gateway: what its own chain can ask for */
     const char *own_tmp; /* static: the temp directory that the view has of its own; NULL: none */
     struct strings warnings;
     struct unheld *unheld;

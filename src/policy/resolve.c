@@ -74,6 +74,8 @@ static int resolve_confined(struct resolving *resolving)
         r = resolve_overlays(resolving);
     if (r == 0)
         r = resolve_hidden_objects(resolving);
+    if (r == 0)
+        r = resolve_network(resolving);
     return r;
 }
 
@@ -204,6 +206,7 @@ void resolved_free(struct resolved *resolved)
     for (size_t i = 0; i < resolved->exception_count; i++)
         free(resolved->exceptions[i].path);
     free(resolved->exceptions);
+    network_free(&resolved->network);
     strings_free(&resolved->ephemeral);
     strings_free(&resolved->warnings);
     free(resolved->pass_fds);

@@ -137,6 +137,56 @@ struct session {
     uint64_t tmp_size; /* 0: no limit was set */
 };
 
+/* What a socket in the command's own network is for. */
+enum listener_role {
+    LISTENER_TCP = 0, /* whatever address was meant: it is asked what that stands for */
+    LISTENER_DNS,
+    LISTENER_DNS_TCP,
+    LISTENER_PROXY,   /* for tools that insist on one */
+    LISTENER_FORWARD, /* leads to a port of the host's loopback */
+};
+
+struct listener {
+    enum listener_role role;
+    const char *address; /* inside; of the resolver's in `resolvers`, else static */
+    char *word;          /* of `namespace-run --listen`: `tcp:[::]:443` */
+    uint16_t port;       /* inside */
+    uint16_t host;       /* LISTENER_FORWARD: out here */
+};
+
+struct port_pair {
+    uint16_t host, inside;
+};
+
+/* Where names are: the address is the machine's own there, and the first of the network. */
+#define NETWORK_POOL4  "198.18.0.0/15" /* for measurements (RFC 2544): nobody's */
+#define NETWORK_SELF4  "198.18.0.1/15"
+#define NETWORK_FIRST4 "198.18.0.2"
+#define NETWORK_POOL6  "fdc0:ffee:c0f1::/64" /* a local one (RFC 4193) */
+#define NETWORK_SELF6  "[fdc0:ffee:c0f1::1]/64"
+#define NETWORK_LOCAL6 "[fdc0:ffee:c0f1::]/64"
+
+/* What a network of the command's own has beside loopback. Empty where nothing was asked for. */
+struct own_network {
+    struct strings rules;  /* each once, in the one spelling of it; of the mode `listed` */
+    struct strings locals; /* networks whose addresses lead to a listener: `10.0.0.0/8`, `[2001:db8::]/32` */
+    struct strings resolvers; /* whose addresses are those of /etc/resolv.conf */
+    struct listener *listeners;
+    size_t listener_count;
+    struct port_pair *published;
+    size_t published_count;
+    uint16_t proxy_port; /* 0: none */
+};
+
+/* network_has() - do what is local and the pools hold this address? */
+bool network_has(const struct own_network *network, const char *address);
+
+/* network_gateway() - does somebody outside have to be there for it? */
+static inline bool network_gateway(const struct own_network *network)
+{
+    return network->listener_count > 0 || network->published_count > 0;
+}
+
 struct skipped {
     char *what; /* `write ~/.cache/go-build` */
     char *why;
@@ -192,6 +242,7 @@ struct resolved {
     bool devices_elsewhere; /* device nodes can be read outside of /dev */
 
     struct view view;
+    struct own_network network;
     struct strings protected_paths; /* canonical, what --protect asks; the backend says whether it can */
     struct source *protected_by;    /* as many, in their order */
     struct strings

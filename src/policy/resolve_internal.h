@@ -333,6 +333,10 @@ int resolve_devices(struct resolving *resolving);
 /* --- resolve_edges.c --- */
 int resolve_edges(struct resolving *resolving);
 
+/* --- resolve_network.c --- */
+int resolve_network(struct resolving *resolving);
+void network_free(struct own_network *network);
+
 /* --- resolve_surfaces.c --- */
 int resolve_surfaces(struct resolving *resolving);
 int resolve_pass_fds(struct resolving *resolving);

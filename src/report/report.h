@@ -5,6 +5,7 @@
 #define CONFINE_REPORT_REPORT_H
 
 #include "backend/backend.h"
+#include "report/connection.h"
 #include "util/writer.h"
 
 #include <time.h>
@@ -45,6 +46,7 @@ struct report {
     struct tried_backend tried[TRIED_MAX];
     size_t tried_count;
     struct outcome outcome;
+    struct connections connections;
     struct error error; /* code ERROR_NONE if none */
     struct strings warnings;
     struct strings ephemeral;

@@ -82,6 +82,18 @@ static void write_head(struct writer *writer, const struct report *report)
     writer_argv(writer, "command", report->command);
 }
 
+static void write_connections(struct writer *writer, const struct connections *connections)
+{
+    writer_array(writer, "connections");
+    for (size_t i = 0; i < connections->count; i++)
+        connection_write(&connections->items[i], writer, NULL);
+    writer_end(writer);
+    writer_array(writer, "counted");
+    for (size_t i = 0; i < connections->counted_count; i++)
+        connection_write(&connections->counted[i], writer, NULL);
+    writer_end(writer);
+}
+
 static void write_asked(struct writer *writer, const struct report *report)
 {
     const struct resolved *resolved = report->resolved;
@@ -99,8 +111,7 @@ static void write_asked(struct writer *writer, const struct report *report)
         asked = resolved->mode == MODE_DANGER_FULL_ACCESS ? NETWORK_HOST : resolved->policy->network;
     writer_object(writer, "network");
     writer_text(writer, "mode", resolved ? network_name(asked) : NULL);
-    writer_array(writer, "connections");
-    writer_end(writer);
+    write_connections(writer, &report->connections);
     writer_end(writer);
     explain_grants_write(resolved, writer, "grants");
 }

@@ -27,7 +27,7 @@ static bool is_read_back(uint32_t act)
     static const enum act read_back[] = {ACT_SENTINEL,    ACT_NO_NEW_PRIVS, ACT_CAPABILITIES, ACT_FILE_SIZE,
                                          ACT_ENVIRONMENT, ACT_TERMINAL,     ACT_NAMESPACE,    ACT_OBJECT,
                                          ACT_MOUNTED,     ACT_ROOM,         ACT_REPLACED,     ACT_CPU_TIME,
-                                         ACT_PROCESSES};
+                                         ACT_PROCESSES,   ACT_ROUTE};
 
     for (size_t i = 0; i < ARRAY_SIZE(read_back); i++)
         if (act == read_back[i])
@@ -247,6 +247,8 @@ int attest_controls(struct attestation *attestation, const struct resolved *reso
             attempt->wire.act = ACT_NONE;
             continue;
         }
+        if (canary == CANARY_LISTENER) /* whether it was reached is seen when there are answers */
+            continue;
         if (canary == CANARY_INIT) { /* there is none out here: the link that made it has signalled it */
             attempt->control = true;
             continue;
@@ -293,6 +295,17 @@ static int look_again(struct attestation *attestation)
         attempt->control = control_outside(attestation, attempt);
     }
     return entered ? identity_leave(&identity) : 0;
+}
+
+/* Somebody inside has reached a listener: ours, if the nonce comes out of it here. */
+static void hear_listeners(struct attestation *attestation)
+{
+    for (size_t i = 0; i < attestation->count; i++) {
+        struct attempt *attempt = &attestation->attempts[i];
+
+        if (attempt->check->canary == CANARY_LISTENER && attestation->listeners)
+            attempt->control = canary_heard(attestation, attestation->listeners[attempt->check->index]);
+    }
 }
 
 static enum verdict judge(const struct attestation *attestation, const struct attempt *attempt)
@@ -421,6 +434,7 @@ int attest_judge(struct attestation *attestation, const struct channel_results *
 
     if (r < 0)
         return r;
+    hear_listeners(attestation);
     r = look_again(attestation);
     if (r < 0)
         return error_set(error, ERROR_ATTESTATION_FAILED, -r, "identity",

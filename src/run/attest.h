@@ -52,6 +52,8 @@ struct attestation {
     pid_t process_child; /* to be ended; 0: it is this process */
     int process_release;
 
+    const int *listeners; /* what the chain has handed out, by the index of their check; NULL: nothing */
+
     bool unsupervised;  /* of an exec: nobody looks from outside, and there is no child */
     bool pid_namespace; /* the command will have one of its own */
     bool switch_user;

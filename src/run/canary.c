@@ -400,6 +400,15 @@ static bool fifo_written(const struct attestation *attestation)
     return attestation->fifo >= 0 && read(attestation->fifo, &byte, 1) > 0;
 }
 
+bool canary_heard(const struct attestation *attestation, int listener)
+{
+    _cleanup_fd_ int fd = listener < 0 ? -1 : accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    uint8_t heard[CHANNEL_NONCE];
+
+    return fd >= 0 && recv(fd, heard, sizeof(heard), 0) == (ssize_t)sizeof(heard) &&
+           memcmp(heard, attestation->nonce, sizeof(heard)) == 0;
+}
+
 bool canary_seen_crossed(const struct attestation *attestation, enum canary canary, pid_t command)
 {
     switch (canary) {

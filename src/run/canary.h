@@ -35,6 +35,9 @@ const char *canary_device(const struct attestation *attestation, const struct re
 int canary_open(struct attestation *attestation, const char *path);
 
 /* canary_seen_crossed() - look from outside: did anything arrive, or change, that must not have? */
+/* canary_heard() - is the nonce what the first connection to @listener has sent? It is taken out. */
+bool canary_heard(const struct attestation *attestation, int listener);
+
 bool canary_seen_crossed(const struct attestation *attestation, enum canary canary, pid_t command);
 
 #endif

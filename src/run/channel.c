@@ -42,11 +42,33 @@ static int wait_readable(int fd, int timeout_ms)
     return r == 0 ? -ETIMEDOUT : 0;
 }
 
-ssize_t channel_receive_fd(int fd, void *room, size_t size, int timeout_ms, pid_t *ret_pid, int *ret_fd)
+void handed_close(struct handed_over *handed)
+{
+    for (; handed->count > 0; handed->count--)
+        fd_close(handed->fd[handed->count - 1]);
+}
+
+/* Takes what came along out of the message. */
+static void take_over(struct msghdr *message, pid_t *ret_pid, struct handed_over *handed)
+{
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c))
+        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS) {
+            struct ucred who;
+
+            memcpy(&who, CMSG_DATA(c), sizeof(who));
+            *ret_pid = who.pid;
+        } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
+            handed->count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+            memcpy(handed->fd, CMSG_DATA(c), handed->count * sizeof(int));
+        }
+}
+
+ssize_t channel_receive_all(int fd, void *room, size_t size, int timeout_ms, pid_t *ret_pid,
+                            struct handed_over *handed)
 {
     union {
         struct cmsghdr header;
-        char room[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))];
+        char room[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(CHANNEL_DESCRIPTORS * sizeof(int))];
     } control;
     struct iovec part = {.iov_base = room, .iov_len = size};
     struct msghdr message = {
@@ -62,29 +84,22 @@ ssize_t channel_receive_fd(int fd, void *room, size_t size, int timeout_ms, pid_
     while (got < 0 && (errno == EINTR || (errno == ECONNRESET && !reset++)));
     if (got < 0)
         return -errno;
-    if (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
-        return -EMSGSIZE;
     *ret_pid = 0;
-    *ret_fd = -1;
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c))
-        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS) {
-            struct ucred who;
-
-            memcpy(&who, CMSG_DATA(c), sizeof(who));
-            *ret_pid = who.pid;
-        } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
-            memcpy(ret_fd, CMSG_DATA(c), sizeof(*ret_fd));
-        }
-    return got;
+    handed->count = 0;
+    take_over(&message, ret_pid, handed);
+    if (!(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
+        return got;
+    handed_close(handed);
+    return -EMSGSIZE;
 }
 
 ssize_t channel_receive(int fd, void *room, size_t size, int timeout_ms, pid_t *ret_pid)
 {
-    int unasked = -1;
-    ssize_t got = channel_receive_fd(fd, room, size, timeout_ms, ret_pid, &unasked);
+    struct handed_over unasked;
+    ssize_t got = channel_receive_all(fd, room, size, timeout_ms, ret_pid, &unasked);
 
-    if (unasked >= 0)
-        fd_close(unasked);
+    if (got >= 0)
+        handed_close(&unasked);
     return got;
 }
 

@@ -22,9 +22,19 @@ int channel_open(int *ret_ours, int *ret_theirs);
  */
 ssize_t channel_receive(int fd, void *room, size_t size, int timeout_ms, pid_t *ret_pid);
 
-/* channel_receive_fd() - the same, with a descriptor that came along in @ret_fd (-1: none), which is the
- * caller's. */
-ssize_t channel_receive_fd(int fd, void *room, size_t size, int timeout_ms, pid_t *ret_pid, int *ret_fd);
+/* Descriptors that came with a packet. */
+struct handed_over {
+    int fd[CHANNEL_DESCRIPTORS];
+    size_t count;
+};
+
+/* channel_receive_all() - the same, with the descriptors that came along, which are the caller's. On an error
+ * there are none. */
+ssize_t channel_receive_all(int fd, void *room, size_t size, int timeout_ms, pid_t *ret_pid,
+                            struct handed_over *handed);
+
+/* handed_close() - close them. */
+void handed_close(struct handed_over *handed);
 
 /* channel_send() - one packet with descriptors. Return: 0 or -errno. */
 int channel_send(int fd, const void *data, size_t size, const int *descriptors, size_t count);

@@ -178,6 +178,18 @@ static void say_limit(void *self, const char *name)
     end_line(control, &writer, false);
 }
 
+/* When it was decided, and again when it has ended. */
+static void say_connection(void *self, const struct connection *connection)
+{
+    struct control *control = self;
+    struct writer writer;
+
+    begin_line(control, &writer, "connection");
+    writer_integer(&writer, "id", connection->id);
+    connection_members(connection, &writer);
+    end_line(control, &writer, false);
+}
+
 /* --- in ------------------------------------------------------------------------------------------------- */
 
 static int refuse(struct error *error, const char *reason, const char *message)
@@ -435,6 +447,7 @@ const struct part_calls control_part = {.start = start_control,
                                         .go = go_control,
                                         .started = say_started,
                                         .limited = say_limit,
+                                        .connection = say_connection,
                                         .end = end_control};
 
 int control_begin(struct control *control, int fd)

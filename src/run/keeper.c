@@ -240,7 +240,7 @@ void keeper_end(struct keeper *keeper, bool asked)
         pthread_mutex_unlock(&keeper->kept->alive);
         while (waitpid(keeper->watcher, NULL, 0) < 0 && errno == EINTR)
             ;
-        children_except(0);
+        children_include(keeper->watcher);
         keeper->watcher = 0;
     }
     keeper->fd = fd_close(keeper->fd);

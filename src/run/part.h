@@ -10,6 +10,7 @@
 
 #include <uv.h>
 
+struct connection;
 struct supervision;
 
 struct part_calls {
@@ -24,6 +25,8 @@ struct part_calls {
     /* Asked for over the control channel; NULL: not this part's. Return: 0 or -errno. */
     int (*resize)(void *self, unsigned columns, unsigned rows);
     int (*close_input)(void *self); /* -ENOTTY: it does not stand between anybody and the command's input */
+    /* Something has become known of a connection that the command's network made. */
+    void (*connection)(void *self, const struct connection *connection);
     /* We are about to be stopped with the command, and go on again; NULL: nothing to do. */
     void (*stop)(void *self);
     void (*cont)(void *self);

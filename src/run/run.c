@@ -197,7 +197,7 @@ static int start_chain(struct run *run)
     run->stderr_fd = fd_close(run->stderr_fd);
     relays_handed_over(&run->relays);
     run->terminal.theirs = fd_close(run->terminal.theirs);
-    return 0;
+    return gateway_start(&run->gateway, run->plan, run->resolved, run->report);
 }
 
 /* --- 3. what lives in the loop ----------------------------------------------------------------------------
@@ -216,6 +216,8 @@ int run_prepare_watch(struct run *run)
                              .report = run->report};
     if (run->plan->terminal)
         run->supervision.parts[run->supervision.part_count++] = (struct part){&terminal_part, &run->terminal};
+    if (run->gateway.wanted)
+        run->supervision.parts[run->supervision.part_count++] = (struct part){&gateway_part, &run->gateway};
     if (run->control)
         run->supervision.parts[run->supervision.part_count++] = (struct part){&control_part, run->control};
     return supervise_prepare(&run->supervision);
@@ -244,6 +246,7 @@ static void abandon(struct run *run)
     if (run->pid > 0)
         kill(run->pid, SIGKILL);
     attest_end(&run->attestation);
+    gateway_abandon(&run->gateway);
     keeper_end(&run->terminal.keeper, false);
     while (run->pid > 0 && (waitpid(-1, NULL, __WALL) > 0 || errno == EINTR))
         children_kill(0);
@@ -279,6 +282,7 @@ static void clean_up(struct run *run)
         strings_addf(&run->report->warnings, "%s: %s", error.reason, error.message);
     relays_free(&run->relays);
     terminal_free(&run->terminal);
+    gateway_abandon(&run->gateway);
     fd_close(run->channel);
     fd_close(run->becoming_fd);
     fd_close(run->their_channel);
@@ -340,6 +344,7 @@ static void clear_run(struct run *run)
         *none[i] = -1;
     run->tmp = (struct tmp_directory)TMP_DIRECTORY_NONE;
     terminal_clear(&run->terminal);
+    gateway_clear(&run->gateway);
     for (int fd = 0; fd < 3; fd++)
         run->relays.relay[fd] = (struct relay){.from = -1, .to = -1, .pipe = -1, .theirs = -1, .waiter = -1};
 }

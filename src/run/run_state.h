@@ -7,6 +7,7 @@
 #define CONFINE_RUN_RUN_STATE_H
 
 #include "run/attest.h"
+#include "run/gateway.h"
 #include "run/limits.h"
 #include "run/relay.h"
 #include "run/spawn.h"
@@ -26,6 +27,7 @@ struct run {
     struct tmp_directory tmp;
     struct relays relays;
     struct terminal terminal;
+    struct gateway gateway;
     struct launch launch;
     int channel, their_channel;
     int liveness, their_liveness;

@@ -75,23 +75,28 @@ static int collect(struct run *run, struct channel_results *results, size_t *ret
     static union {
         struct channel_word word;
         struct channel_results results;
+        struct channel_listeners listeners;
     } message;
     bool here = false;
 
     *ret_size = 0;
     while (!here || *ret_size == 0 || (run->plan->guard && !run->guard)) {
-        int handed = -1;
+        struct handed_over handed;
         pid_t writer;
         ssize_t size =
-            channel_receive_fd(run->channel, &message, sizeof(message), CHAIN_MS, &writer, &handed);
+            channel_receive_all(run->channel, &message, sizeof(message), CHAIN_MS, &writer, &handed);
         bool word = size == (ssize_t)sizeof(message.word);
 
         if (size <= 0)
             return chain_failed(run, size);
-        if (!here && word && message.word.type == CHANNEL_TERMINAL &&
-            terminal_take(&run->terminal, handed, writer))
+        if (!here && size == (ssize_t)sizeof(message.listeners) && writer == run->pid &&
+            message.listeners.type == CHANNEL_LISTENERS &&
+            gateway_take(&run->gateway, &message.listeners, &handed))
             continue;
-        fd_close(handed);
+        if (!here && word && message.word.type == CHANNEL_TERMINAL && handed.count == 1 &&
+            terminal_take(&run->terminal, handed.fd[0], writer))
+            continue;
+        handed_close(&handed);
         if (!here && word && message.word.type == CHANNEL_CANNOT)
             return chain_cannot(run, message.word.value);
         if (may_be_command(run, writer) && !here && word && message.word.type == CHANNEL_HERE &&
@@ -148,11 +153,15 @@ int run_talk(struct run *run)
     r = run->plan->terminal ? terminal_adopt(&run->terminal, run->becoming) : 0;
     if (r < 0)
         return run_fail(run, -r, "take over the command's terminal");
+    run->attestation.listeners = run->gateway.listeners;
     r = attest_judge(&run->attestation, &results, size, run->becoming, run->plan, run->resolved,
                      &run->report->error);
     if (r < 0)
         return r;
     r = run_refuse_abandoned(run);
+    if (r < 0)
+        return r;
+    r = gateway_open(&run->gateway);
     if (r < 0)
         return r;
     r = run->plan->foreign ? foreign_hold(run->pid) : 0;

@@ -170,6 +170,13 @@ int supervise_close_input(struct supervision *supervision)
     return r;
 }
 
+void supervise_connection(struct supervision *supervision, const struct connection *connection)
+{
+    for (size_t i = 0; i < supervision->part_count; i++)
+        if (supervision->parts[i].calls->connection)
+            supervision->parts[i].calls->connection(supervision->parts[i].self, connection);
+}
+
 static void call_parts(const struct supervision *supervision, size_t offset)
 {
     for (size_t i = 0; i < supervision->part_count; i++) {

@@ -7,7 +7,7 @@
 #include "report/report.h"
 #include "run/part.h"
 
-#define SUPERVISION_PARTS 5
+#define SUPERVISION_PARTS 6
 
 struct cgroups;
 struct loop;
@@ -86,6 +86,9 @@ void supervise_kill(struct supervision *supervision);
  */
 int supervise_resize(struct supervision *supervision, unsigned columns, unsigned rows);
 int supervise_close_input(struct supervision *supervision);
+
+/* supervise_connection() - tell the parts of a connection, when it begins and when it has ended. */
+void supervise_connection(struct supervision *supervision, const struct connection *connection);
 
 /* supervise_now_ns() - CLOCK_MONOTONIC. */
 uint64_t supervise_now_ns(void);

@@ -225,6 +225,8 @@ static bool others_left(const struct tree *tree)
 
 static void count_reaped(struct tree *tree, pid_t pid, int status)
 {
+    if (children_include(pid)) /* it ended by itself, and was none of the tree; whose it is knows otherwise */
+        return;
     if (pid == tree->supervision->process && !tree->ended) { /* later a stranger may have its number */
         command_ended(tree, status);
     } else if (pid == tree->supervision->guard) {

@@ -177,6 +177,7 @@ const char *mechanism_name(enum mechanism mechanism)
         [MECHANISM_IPC_NAMESPACE] = "ipc-namespace",
         [MECHANISM_PID_NAMESPACE] = "pid-namespace",
         [MECHANISM_CGROUP] = "cgroup",
+        [MECHANISM_GATEWAY] = "gateway",
     };
 
     return names[mechanism];

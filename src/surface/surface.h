@@ -94,6 +94,7 @@ enum mechanism {
     MECHANISM_IPC_NAMESPACE,  /* namespace-run */
     MECHANISM_PID_NAMESPACE,  /* namespace-run */
     MECHANISM_CGROUP,         /* a group of processes of the run's own */
+    MECHANISM_GATEWAY,        /* who accepts on all that listens in the command's own network */
     MECHANISM_COUNT
 };
 

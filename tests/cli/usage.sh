@@ -44,13 +44,16 @@ usage "policy: conversion is not in this version" "not in this version" policy -
 refused "quarantine" 125 not-in-this-version "look at the tree" --planted quarantine -- touch "$dir/ran"
 [ "$(field .error.surface "$dir/report")" = later.exec ]
 result $? "quarantine names its surface"
-refused "network listed" 125 not-in-this-version "use --network none or host" -n listed -- touch "$dir/ran"
+refused "network listed without namespaces" 125 no-network-namespace "say --open net.listed" -b landlock -n listed -- touch "$dir/ran"
+refused "proxy without a list" 125 no-such-network "--allow RULE" --proxy-env -- touch "$dir/ran"
+refused "a rule without a list" 125 no-such-network "leave --network out" -n none --allow example.org -- touch "$dir/ran"
+refused "a forwarded port of one's own" 125 no-such-network "leave it out" -n host --forward 80 -- touch "$dir/ran"
 refused "control: no such descriptor" 125 control-unusable "not open" --control fd:77 -- touch "$dir/ran"
 refused "control: one of the command's" 125 option-value "0 to 2" --control fd:1 -- touch "$dir/ran"
 refused "control: neither" 125 option-value "for example --control fd:3" --control x -- touch "$dir/ran"
 refused "denials" 125 not-in-this-version "use --denials off" --denials auto -- touch "$dir/ran"
 echo '{"policy": 1, "network": {"mode": "listed"}}' >"$dir/listed.json"
-refused "listed network of a file" 125 not-in-this-version "listed.json" --policy "$dir/listed.json" -- touch "$dir/ran"
+refused "listed network of a file" 125 no-network-namespace "net.listed" -b landlock --policy "$dir/listed.json" -- touch "$dir/ran"
 refused "a limit of wrong size is named" 125 bad-value "cpu=much is not a duration" --limit memory=1G,cpu=much -- touch "$dir/ran"
 refused "the temp directory has another option" 125 environment-temp "(choose that one: --tmp DIR)" --env TMPDIR=/var/tmp -- touch "$dir/ran"
 call "$confine" run -m danger-full-access --env TMPDIR=/nowhere -- sh -c 'echo "$TMPDIR"'

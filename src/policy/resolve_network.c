@@ -1,0 +1,328 @@
+/*
+ * resolve_network.c - rules and ports become what is local in a network of the command's own, and who listens
+ * there.
+ *
+ * A name is answered with an address of a pool that exists in there only. So a program that knows nothing of
+ * this connects to a listener whose other end is the gateway. The addresses in /etc/resolv.conf are made
+ * local as well: that file stays as it is.
+ *
+ * Should:  leave `localhost` to the command, but for the ports of rules: who listens for every address of a
+ *          network takes its port on loopback, too.
+ * Mustn't: resolve a name.
+ */
+#include "policy/resolve_internal.h"
+
+#include "policy/policy_rules.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+
+#define DNS_PORT       53
+#define PROXY_PORT     3128
+#define PORT_COUNT     65536
+#define LISTENERS_MOST 512
+#define RESOLVERS_MOST 3 /* that a libc looks at */
+
+#define EVERY_4 "0.0.0.0"
+#define EVERY_6 "::"
+#define SELF_4  "127.0.0.1"
+#define SELF_6  "::1"
+
+static const char resolver_file[] = "/etc/resolv.conf";
+
+/* One more socket; @port: inside, @host: the port out here that it leads to, or 0. */
+static int add_listener(struct resolving *resolving, enum listener_role role, const char *address,
+                        unsigned port, unsigned host)
+{
+    struct own_network *network = &resolving->resolved->network;
+    const char *kind = role == LISTENER_DNS ? "udp" : "tcp";
+    struct text word = {0};
+
+    if (network->listener_count == LISTENERS_MOST)
+        return error_set(resolving->error, ERROR_POLICY_INVALID, E2BIG, "too-many-ports",
+                         "--allow: the rules have more ports than can be listened on");
+    text_addf(&word, strchr(address, ':') ? "%s:[%s]:%u" : "%s:%s:%u", kind, address, port);
+    if (word.failed || !array_more(&network->listeners, network->listener_count, sizeof(*network->listeners)))
+        return error_no_memory(resolving->error);
+    network->listeners[network->listener_count++] = (struct listener){
+        .role = role, .address = address, .word = word.data, .port = (uint16_t)port, .host = (uint16_t)host};
+    return 0;
+}
+
+static int add_both(struct resolving *resolving, enum listener_role role, const char *four, const char *six,
+                    unsigned port, unsigned host)
+{
+    int r = add_listener(resolving, role, four, port, host);
+
+    return r == 0 ? add_listener(resolving, role, six, port, host) : r;
+}
+
+/* ADDRESS/BITS, once. */
+static int add_local(struct resolving *resolving, const char *address, unsigned bits)
+{
+    struct strings *locals = &resolving->resolved->network.locals;
+    struct text word = {0};
+    int r;
+
+    text_addf(&word, strchr(address, ':') ? "[%s]/%u" : "%s/%u", address, bits);
+    r = word.failed ? -ENOMEM : strings_have(locals, word.data) ? 0 : strings_add(locals, word.data);
+    text_free(&word);
+    return r < 0 ? error_no_memory(resolving->error) : 0;
+}
+
+/* --- rules ---------------------------------------------------------------------------------------------- */
+
+/* A network's address without the bits that name a machine in it. */
+static int add_network(struct resolving *resolving, const struct rule *rule)
+{
+    int family = strchr(rule->name, ':') ? AF_INET6 : AF_INET;
+    unsigned char bytes[16] = {0};
+    char text[INET6_ADDRSTRLEN];
+
+    if (inet_pton(family, rule->name, bytes) != 1)
+        return error_set(resolving->error, ERROR_INTERNAL, EINVAL, "bad-rule", "--allow: no address");
+    for (unsigned bit = rule->bits; bit < (family == AF_INET ? 32U : 128U); bit++)
+        bytes[bit / 8] &= (unsigned char)~(0x80U >> bit % 8);
+    if (!inet_ntop(family, bytes, text, sizeof(text)))
+        return error_set(resolving->error, ERROR_INTERNAL, errno, "bad-rule", "--allow: no address");
+    return add_local(resolving, text, rule->bits);
+}
+
+/* @ports: a bit for each that is listened on already */
+static int add_rule(struct resolving *resolving, const char *value, uint8_t ports[PORT_COUNT / 8])
+{
+    struct strings *rules = &resolving->resolved->network.rules;
+    struct text spelled = {0};
+    struct rule rule;
+    int r = 0;
+
+    if (!rule_parse(value, &rule))
+        return error_set(resolving->error, ERROR_INTERNAL, EINVAL, "bad-rule", "--allow %s: no rule",
+                         QUOTE(value));
+    rule_text(&rule, &spelled);
+    if (spelled.failed || (!strings_have(rules, spelled.data) && strings_add(rules, spelled.data) < 0))
+        r = error_no_memory(resolving->error);
+    text_free(&spelled);
+    if (r == 0 && rule.address)
+        r = add_network(resolving, &rule);
+    for (size_t i = 0; i < rule.port_count && r == 0; i++) {
+        uint16_t port = rule.ports[i];
+
+        if (ports[port / 8] & 1U << port % 8)
+            continue;
+        ports[port / 8] |= (uint8_t)(1U << port % 8);
+        r = add_both(resolving, LISTENER_TCP, EVERY_4, EVERY_6, port, 0);
+    }
+    return r;
+}
+
+/* --- the resolver --------------------------------------------------------------------------------------- */
+
+/* @taken: every address has this TCP port already */
+static int add_resolver(struct resolving *resolving, const char *address, bool taken)
+{
+    bool six = strchr(address, ':');
+    int r = 0;
+
+    if (six ? strcmp(address, SELF_6) != 0 : strncmp(address, "127.", 4) != 0)
+        r = add_local(resolving, address, six ? 128 : 32);
+    if (r == 0)
+        r = add_listener(resolving, LISTENER_DNS, address, DNS_PORT, 0);
+    return r < 0 || taken ? r : add_listener(resolving, LISTENER_DNS_TCP, address, DNS_PORT, 0);
+}
+
+/* The address of a `nameserver` line, in the one spelling of it. Return: whether it is one that can be made
+ * local: of one with a zone, the device is missing in there. */
+static bool read_nameserver(const char *line, char address[INET6_ADDRSTRLEN])
+{
+    static const char word[] = "nameserver";
+    unsigned char bytes[16];
+    char name[64];
+    size_t length;
+    int family;
+
+    if (strncmp(line, word, sizeof(word) - 1) != 0 || !strchr(" \t", line[sizeof(word) - 1]))
+        return false;
+    line += sizeof(word) - 1;
+    line += strspn(line, " \t");
+    length = strcspn(line, " \t\n");
+    if (length >= sizeof(name))
+        return false;
+    snprintf(name, sizeof(name), "%.*s", (int)length, line);
+    family = strchr(name, ':') ? AF_INET6 : AF_INET;
+    return inet_pton(family, name, bytes) == 1 && inet_ntop(family, bytes, address, INET6_ADDRSTRLEN);
+}
+
+/* The address outlives what it was read from. */
+static int keep_resolver(struct resolving *resolving, const char *address, bool taken)
+{
+    struct strings *resolvers = &resolving->resolved->network.resolvers;
+
+    if (strings_add(resolvers, address) < 0)
+        return error_no_memory(resolving->error);
+    return add_resolver(resolving, resolvers->items[resolvers->count - 1], taken);
+}
+
+static int add_resolvers(struct resolving *resolving, bool taken)
+{
+    char text[4096], seen[RESOLVERS_MOST][INET6_ADDRSTRLEN];
+    size_t count = 0;
+    int r = 0;
+
+    if (file_read(AT_FDCWD, resolver_file, text, sizeof(text)) < 0)
+        text[0] = '\0';
+    for (const char *line = text; *line && count < RESOLVERS_MOST && r == 0;) {
+        bool known = !read_nameserver(line, seen[count]);
+
+        for (size_t i = 0; i < count && !known; i++)
+            known = strcmp(seen[i], seen[count]) == 0;
+        if (!known)
+            r = keep_resolver(resolving, seen[count++], taken);
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    }
+    return r < 0 || count > 0 ? r : add_resolver(resolving, SELF_4, taken); /* what a libc asks then */
+}
+
+/* --- ports ---------------------------------------------------------------------------------------------- */
+
+/* PORT or HOST:INSIDE, which was looked at when it was read. */
+static void read_ports(const char *value, struct port_pair *pair)
+{
+    char *end;
+
+    pair->host = (uint16_t)strtoul(value, &end, 10);
+    pair->inside = *end == ':' ? (uint16_t)strtoul(end + 1, NULL, 10) : pair->host;
+}
+
+static int fail_taken(struct resolving *resolving, const struct entry *entry, unsigned port)
+{
+    struct asked asked = asked_entry(entry, LIST_FORWARD);
+
+    error_set(resolving->error, ERROR_POLICY_INVALID, EADDRINUSE, "port-taken",
+              "%s %s: port %u inside is that of a rule, or forwarded already", asked.by, QUOTE(entry->value),
+              port);
+    return error_hint(resolving->error, "choose another one inside: HOST:INSIDE");
+}
+
+static int add_forwards(struct resolving *resolving, uint8_t ports[PORT_COUNT / 8])
+{
+    const struct entries *entries = &resolving->policy->list[LIST_FORWARD];
+    int r = 0;
+
+    for (size_t i = 0; i < entries->count && r == 0; i++) {
+        struct port_pair pair;
+
+        if (!entry_in_force(entries, i))
+            continue;
+        read_ports(entries->items[i].value, &pair);
+        if (ports[pair.inside / 8] & 1U << pair.inside % 8)
+            return fail_taken(resolving, &entries->items[i], pair.inside);
+        ports[pair.inside / 8] |= (uint8_t)(1U << pair.inside % 8);
+        r = add_both(resolving, LISTENER_FORWARD, SELF_4, SELF_6, pair.inside, pair.host);
+    }
+    return r;
+}
+
+static int add_published(struct resolving *resolving)
+{
+    struct own_network *network = &resolving->resolved->network;
+    const struct entries *entries = &resolving->policy->list[LIST_PUBLISH];
+
+    for (size_t i = 0; i < entries->count; i++) {
+        if (!entry_in_force(entries, i))
+            continue;
+        if (!array_more(&network->published, network->published_count, sizeof(*network->published)))
+            return error_no_memory(resolving->error);
+        read_ports(entries->items[i].value, &network->published[network->published_count++]);
+    }
+    return 0;
+}
+
+/* The first port that nobody has. */
+static int add_proxy(struct resolving *resolving, const uint8_t ports[PORT_COUNT / 8])
+{
+    unsigned port = PROXY_PORT;
+
+    while (ports[port / 8] & 1U << port % 8)
+        port++;
+    resolving->resolved->network.proxy_port = (uint16_t)port;
+    return add_both(resolving, LISTENER_PROXY, SELF_4, SELF_6, port, 0);
+}
+
+/* Not inlined: most runs need none of its pages. */
+__attribute__((noinline)) static int add_all(struct resolving *resolving, bool listed)
+{
+    const struct entries *rules = &resolving->policy->list[LIST_ALLOW];
+    uint8_t ports[PORT_COUNT / 8] = {0};
+    int r = 0;
+
+    for (size_t i = 0; i < rules->count && listed && r == 0; i++)
+        if (entry_in_force(rules, i))
+            r = add_rule(resolving, rules->items[i].value, ports);
+    if (r == 0 && listed)
+        r = add_resolvers(resolving, ports[DNS_PORT / 8] & 1U << DNS_PORT % 8);
+    if (r == 0)
+        r = add_forwards(resolving, ports);
+    if (r == 0)
+        r = add_published(resolving);
+    if (r == 0 && listed && resolving->policy->proxy_env)
+        r = add_proxy(resolving, ports);
+    return r;
+}
+
+/*
+ * resolve_network() - fill in resolved->network.
+ *
+ * Return: 0, or a negative errno with the error set.
+ */
+int resolve_network(struct resolving *resolving)
+{
+    const struct policy *policy = resolving->policy;
+    bool listed = policy->network == NETWORK_LISTED;
+
+    if (!listed && policy->list[LIST_FORWARD].count == 0 && policy->list[LIST_PUBLISH].count == 0)
+        return 0;
+    return add_all(resolving, listed);
+}
+
+/* Is ADDRESS in the network that a word of `--local` names? */
+static bool holds(const char *word, const char *address)
+{
+    int family = strchr(address, ':') ? AF_INET6 : AF_INET;
+    unsigned char network[16], bytes[16];
+    const char *slash = strchr(word, '/');
+    size_t skip = word[0] == '[', length = slash ? (size_t)(slash - word) - 2 * skip : 0;
+    unsigned long bits = slash ? strtoul(slash + 1, NULL, 10) : 0;
+    char name[64];
+
+    if (!slash || length >= sizeof(name) || (skip == 1) != (family == AF_INET6))
+        return false;
+    snprintf(name, sizeof(name), "%.*s", (int)length, word + skip);
+    if (inet_pton(family, name, network) != 1 || inet_pton(family, address, bytes) != 1)
+        return false;
+    for (unsigned long bit = 0; bit < bits; bit++)
+        if ((network[bit / 8] ^ bytes[bit / 8]) & 0x80U >> bit % 8)
+            return false;
+    return true;
+}
+
+bool network_has(const struct own_network *network, const char *address)
+{
+    for (size_t i = 0; i < network->locals.count; i++)
+        if (holds(network->locals.items[i], address))
+            return true;
+    return holds(NETWORK_POOL4, address) || holds(NETWORK_LOCAL6, address);
+}
+
+void network_free(struct own_network *network)
+{
+    for (size_t i = 0; i < network->listener_count; i++)
+        free(network->listeners[i].word);
+    free(network->listeners);
+    free(network->published);
+    strings_free(&network->rules);
+    strings_free(&network->locals);
+    strings_free(&network->resolvers);
+    *network = (struct own_network){0};
+}

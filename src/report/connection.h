@@ -1,0 +1,62 @@
+/*
+ * connection.h - what the command's network was used for, as its gateway tells.
+ *
+ * Texts in it come from outside: a name is what the command asked for.
+ */
+#ifndef CONFINE_REPORT_CONNECTION_H
+#define CONFINE_REPORT_CONNECTION_H
+
+#include "util/writer.h"
+
+#include <stdint.h>
+
+/* One connection, or all that have the same words beside their number. Texts are owned; NULL: there is none.
+ */
+struct connection {
+    int64_t id; /* the gateway's number; -1: counted */
+    char *name;
+    char *address;  /* that was dialled, or was asked for */
+    char *protocol; /* tcp, http, connect, socks5, dns, forward, publish */
+    char *rule;     /* that allowed it */
+    char *refused;  /* why not */
+    char *option;   /* that would have allowed it */
+    char *error;    /* how it ended, if not by an end */
+    int64_t port;
+    int64_t count;              /* 1, or as many as were counted */
+    int64_t sent, received, ms; /* -1: not known */
+};
+
+struct connections {
+    struct connection *items; /* in the order in which they began */
+    size_t count;
+    struct connection *counted;
+    size_t counted_count;
+};
+
+/* connection_free() - the texts of one. connections_free() - everything. */
+void connection_free(struct connection *connection);
+void connections_free(struct connections *connections);
+
+/* connections_find() - the connection of this number; the last ones are found first. Return: NULL: none. */
+struct connection *connections_find(const struct connections *connections, int64_t id);
+
+/*
+ * connections_add() - take one over, with its texts. A counted one is added to the row with the same words.
+ *
+ * Return: 0, or -ENOMEM; then it is still the caller's.
+ */
+int connections_add(struct connections *connections, struct connection *connection);
+
+/* connection_write() - one as a value of a larger text. @key: NULL in an array */
+void connection_write(const struct connection *connection, struct writer *writer, const char *key);
+
+/* connection_members() - the same without the braces. */
+void connection_members(const struct connection *connection, struct writer *writer);
+
+/* connections_refused() - how many were refused, those that were counted included. */
+int64_t connections_refused(const struct connections *connections);
+
+/* connections_total() - how many there were, names that were looked up and refused included. */
+int64_t connections_total(const struct connections *connections);
+
+#endif

@@ -1,0 +1,278 @@
+/*
+ * gateway.c - the gateway's life: started beside the chain, opened before `go`, listened to in the loop, and
+ * ended with the last process.
+ *
+ * The listeners are held here until everything else holds: as long as nobody accepts on them, nothing goes
+ * out.
+ *
+ * Should:  end the run when the gateway ends: the command would wait for what can never come.
+ * Mustn't: leave it behind, or wait for it without a bound.
+ */
+#include "run/gateway.h"
+
+#include "kernel/children.h"
+#include "run/supervise.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define READY_MS 10000
+#define LAST_MS  2000 /* how long its last words may take */
+
+void gateway_clear(struct gateway *gateway)
+{
+    *gateway = (struct gateway){.fd = -1, .errors = -1};
+}
+
+static int fail(struct gateway *gateway, int errnum, const char *what)
+{
+    if (gateway->report->error.code == ERROR_NONE)
+        error_set(&gateway->report->error, ERROR_SANDBOX_UNAVAILABLE, errnum, "gateway-failed",
+                  "cannot %s: %s", what, strerror(errnum));
+    error_surface(&gateway->report->error, "net.listed");
+    return -errnum;
+}
+
+/* --- the ports out here --------------------------------------------------------------------------------- */
+
+/* Return: a listener on loopback, or -errno. */
+static int listen_on(int family, unsigned port)
+{
+    struct sockaddr_in four = {
+        .sin_family = AF_INET, .sin_port = htons((in_port_t)port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    struct sockaddr_in6 six = {
+        .sin6_family = AF_INET6, .sin6_port = htons((in_port_t)port), .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    const void *address = family == AF_INET ? (void *)&four : (void *)&six;
+    socklen_t size = family == AF_INET ? sizeof(four) : sizeof(six);
+    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), one = 1, errnum;
+
+    if (fd < 0)
+        return -errno;
+    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) == 0 && bind(fd, address, size) == 0 &&
+        listen(fd, SOMAXCONN) == 0)
+        return fd;
+    errnum = errno;
+    fd_close(fd);
+    return -errnum;
+}
+
+/* Of each port an IPv4 socket, and an IPv6 one where there is IPv6. */
+static int listen_outside(struct gateway *gateway)
+{
+    const struct own_network *network = &gateway->resolved->network;
+
+    gateway->published = calloc(2 * network->published_count + 1, sizeof(int));
+    if (!gateway->published)
+        return error_no_memory(&gateway->report->error);
+    for (size_t i = 0; i < 2 * network->published_count; i++)
+        gateway->published[i] = -1;
+    for (size_t i = 0; i < network->published_count; i++) {
+        unsigned port = network->published[i].host;
+        int four = listen_on(AF_INET, port), six = listen_on(AF_INET6, port);
+
+        gateway->published[2 * i] = four;
+        gateway->published[2 * i + 1] = six;
+        if (four >= 0 && (six >= 0 || six == -EAFNOSUPPORT || six == -EADDRNOTAVAIL))
+            continue;
+        error_set(&gateway->report->error, ERROR_SANDBOX_UNAVAILABLE, four < 0 ? -four : -six,
+                  "port-not-published", "--publish %u: cannot listen on this port of the loopback: %s", port,
+                  strerror(four < 0 ? -four : -six));
+        return error_hint(&gateway->report->error, "choose another port outside: --publish HOST:%u",
+                          network->published[i].inside);
+    }
+    return 0;
+}
+
+/* --- start and end -------------------------------------------------------------------------------------- */
+
+int gateway_start(struct gateway *gateway, const struct plan *plan, const struct resolved *resolved,
+                  struct report *report)
+{
+    int ends[2], r;
+
+    gateway->wanted = plan->gateway;
+    if (!gateway->wanted)
+        return 0;
+    gateway->plan = plan;
+    gateway->resolved = resolved;
+    gateway->report = report;
+    gateway->listeners = calloc(resolved->network.listener_count + 1, sizeof(int));
+    if (!gateway->listeners)
+        return error_no_memory(&report->error);
+    for (size_t i = 0; i < resolved->network.listener_count; i++)
+        gateway->listeners[i] = -1;
+    r = listen_outside(gateway);
+    if (r < 0)
+        return r;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return fail(gateway, errno, "make the gateway's channel");
+    gateway->fd = ends[0];
+    r = gateway_spawn(gateway, ends[1], &report->error);
+    fd_close(ends[1]);
+    if (r == 0 && gateway_say_start(gateway) < 0)
+        return gateway_failed(gateway, &report->error);
+    return r;
+}
+
+bool gateway_take(struct gateway *gateway, const struct channel_listeners *message,
+                  struct handed_over *handed)
+{
+    bool fits = gateway->wanted && message->count == handed->count;
+
+    for (size_t i = 0; i < handed->count && fits; i++) {
+        size_t index = message->index[i];
+
+        fits = index < gateway->resolved->network.listener_count && gateway->listeners[index] < 0;
+        if (!fits)
+            break;
+        gateway->listeners[index] = handed->fd[i];
+        handed->fd[i] = -1;
+    }
+    handed_close(handed);
+    return fits;
+}
+
+/* Every listener of IPv4 must be there: the chain leaves out those of IPv6 where the kernel has none. */
+static int check_listeners(struct gateway *gateway)
+{
+    const struct own_network *network = &gateway->resolved->network;
+
+    for (size_t i = 0; i < network->listener_count; i++)
+        if (gateway->listeners[i] < 0 && !strchr(network->listeners[i].word, '['))
+            return fail(gateway, EPROTO, "get all listeners of the command's network");
+    return 0;
+}
+
+int gateway_open(struct gateway *gateway)
+{
+    uint64_t until = supervise_now_ns() + READY_MS * UINT64_C(1000000);
+    int r;
+
+    if (!gateway->wanted)
+        return 0;
+    r = check_listeners(gateway);
+    if (r < 0)
+        return r;
+    while (!gateway->confined || !gateway->ready) {
+        struct pollfd said = {.fd = gateway->fd, .events = POLLIN};
+        uint64_t now = supervise_now_ns();
+
+        if (now >= until || (poll(&said, 1, (int)((until - now) / 1000000U) + 1) < 0 && errno != EINTR))
+            return fail(gateway, ETIMEDOUT, "see the gateway ready");
+        if (gateway_hear(gateway) < 0)
+            return gateway_failed(gateway, &gateway->report->error);
+    }
+    r = gateway_say_listeners(gateway);
+    return r < 0 ? fail(gateway, -r, "hand the listeners to the gateway") : 0;
+}
+
+static void let_go(struct gateway *gateway)
+{
+    for (size_t i = 0; gateway->listeners && i < gateway->resolved->network.listener_count; i++)
+        fd_close(gateway->listeners[i]);
+    for (size_t i = 0; gateway->published && i < 2 * gateway->resolved->network.published_count; i++)
+        fd_close(gateway->published[i]);
+    free(gateway->listeners);
+    free(gateway->published);
+    gateway->listeners = gateway->published = NULL;
+    gateway->fd = fd_close(gateway->fd);
+    gateway->errors = fd_close(gateway->errors);
+}
+
+void gateway_abandon(struct gateway *gateway)
+{
+    /* One that ended by itself may have been reaped, and then its number is another's. */
+    if (gateway->pid > 0 && children_include(gateway->pid)) {
+        kill(gateway->pid, SIGKILL);
+        while (waitpid(gateway->pid, NULL, __WALL) < 0 && errno == EINTR)
+            ;
+    }
+    gateway->pid = 0;
+    let_go(gateway);
+}
+
+/* --- in the loop ---------------------------------------------------------------------------------------- */
+
+/* Nothing inside reaches anything any more. */
+static void note_lost(struct gateway *gateway)
+{
+    struct error *error = &gateway->report->error;
+
+    uv_poll_stop(&gateway->poll);
+    gateway->polling = false;
+    gateway->fd = fd_close(gateway->fd);
+    if (error->code == ERROR_NONE) {
+        error_set(error, ERROR_INTERNAL, ECONNRESET, "gateway-lost",
+                  "the gateway of the command's network ended, and the run with it");
+        error_surface(error, "net.listed");
+        error_hint(error, "run it again; please report it if it was not ended by somebody");
+    }
+    supervise_limit(gateway->supervision, "gateway", true);
+}
+
+static void on_said(uv_poll_t *handle, int status, int events)
+{
+    struct gateway *gateway = handle->data;
+    int r;
+
+    (void)status;
+    (void)events;
+    while ((r = gateway_hear(gateway)) > 0)
+        ;
+    if (r < 0)
+        note_lost(gateway);
+}
+
+static int start_gateway(void *self, struct supervision *supervision, uv_loop_t *uv)
+{
+    struct gateway *gateway = self;
+    int r = uv_poll_init(uv, &gateway->poll, gateway->fd);
+
+    gateway->supervision = supervision;
+    gateway->poll.data = gateway;
+    return r;
+}
+
+static void go_gateway(void *self)
+{
+    struct gateway *gateway = self;
+
+    /* It was begun with a descriptor that can be waited for. */
+    gateway->polling = uv_poll_start(&gateway->poll, UV_READABLE, on_said) == 0;
+}
+
+/* What it has still to say: how much went through what was open until now. */
+static void hear_last(struct gateway *gateway)
+{
+    uint64_t until = supervise_now_ns() + LAST_MS * UINT64_C(1000000);
+
+    if (gateway->fd < 0 || gateway_say(gateway, "end", NULL, NULL) < 0)
+        return;
+    while (!gateway->ended) {
+        struct pollfd said = {.fd = gateway->fd, .events = POLLIN};
+        uint64_t now = supervise_now_ns();
+
+        if (now >= until || (poll(&said, 1, (int)((until - now) / 1000000U) + 1) < 0 && errno != EINTR) ||
+            gateway_hear(gateway) < 0)
+            return;
+    }
+}
+
+static void end_gateway(void *self)
+{
+    struct gateway *gateway = self;
+
+    uv_poll_stop(&gateway->poll);
+    gateway->polling = false;
+    hear_last(gateway);
+    gateway_abandon(gateway);
+}
+
+const struct part_calls gateway_part = {.start = start_gateway, .go = go_gateway, .end = end_gateway};

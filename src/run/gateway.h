@@ -1,0 +1,87 @@
+/*
+ * gateway.h - the process outside that the command's network leads to: started, told what to do, listened to,
+ * and ended.
+ *
+ * network/protocol.h has what is said. The gateway is a child of this process and no part of the tree: it is
+ * confined by a chain of its own, beside the command's.
+ */
+#ifndef CONFINE_RUN_GATEWAY_H
+#define CONFINE_RUN_GATEWAY_H
+
+#include "report/report.h"
+#include "run/channel.h"
+#include "run/part.h"
+
+struct gateway {
+    bool wanted; /* the plan has one */
+    const struct plan *plan;
+    const struct resolved *resolved;
+    struct report *report;
+    struct supervision *supervision;
+    int fd;         /* our end; -1: none, or it has gone */
+    int errors;     /* what its chain says on stderr; -1: none */
+    pid_t pid;      /* 0: none, or reaped */
+    int *listeners; /* by the words of `--listen`; -1: not made, or handed on */
+    int *published; /* on the host's loopback, two for each port; -1: none */
+    bool confined, ready, ended;
+    uv_poll_t poll;
+    bool polling;
+};
+
+/* gateway_clear() - nothing is there yet. */
+void gateway_clear(struct gateway *gateway);
+
+/*
+ * gateway_start() - start it, where the plan has one; it gets ready while the chain restricts itself.
+ *
+ * Return: 0, or a negative errno with the error of @report set.
+ */
+int gateway_start(struct gateway *gateway, const struct plan *plan, const struct resolved *resolved,
+                  struct report *report);
+
+/* gateway_take() - listeners that the chain has handed out. Takes the descriptors over. Return: whether they
+ * are what was asked for. */
+bool gateway_take(struct gateway *gateway, const struct channel_listeners *message,
+                  struct handed_over *handed);
+
+/*
+ * gateway_open() - wait until it is confined and ready, and give it the listeners. The last thing before
+ * `go`.
+ *
+ * Return: 0, or a negative errno with the error of the report set.
+ */
+int gateway_open(struct gateway *gateway);
+
+/* gateway_abandon() - end it at once, as far as it is there, and let everything go. */
+void gateway_abandon(struct gateway *gateway);
+
+/* Hears what it says; its end ends the run. */
+extern const struct part_calls gateway_part;
+
+/* --- gateway_chain.c: its process --- */
+
+/* gateway_spawn() - start it; @their_end becomes its channel. Return: 0, or a negative errno with @error. */
+int gateway_spawn(struct gateway *gateway, int their_end, struct error *error);
+
+/* gateway_failed() - it ended before it was ready: its own last words. Return: a negative errno. */
+int gateway_failed(struct gateway *gateway, struct error *error);
+
+/* --- gateway_talk.c: what is said --- */
+
+/* gateway_say_start() - rules, upstream and pools. Return: 0 or -errno. */
+int gateway_say_start(struct gateway *gateway);
+
+/* gateway_say_listeners() - hand on what was taken. Return: 0 or -errno. */
+int gateway_say_listeners(struct gateway *gateway);
+
+/* gateway_say() - a message with one member at most, a text. @key: NULL: none. Return: 0 or -errno. */
+int gateway_say(struct gateway *gateway, const char *type, const char *key, const char *text);
+
+/*
+ * gateway_hear() - take one packet, if there is one, and do what it says.
+ *
+ * Return: 1: there was one; 0: none; -errno: it has gone (-ECONNRESET), or says what nobody understands.
+ */
+int gateway_hear(struct gateway *gateway);
+
+#endif
