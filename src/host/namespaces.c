@@ -9,6 +9,7 @@
 #include "host/host.h"
 
 #include "host/child.h"
+#include "kernel/borrower.h"
 
 #include "links/kernel_abi.h"
 
@@ -92,24 +93,26 @@ static int make_read_only(void)
 }
 
 /* Pid 1 of the new namespace, on our memory until it ends. */
+static void be_init(void *data)
+{
+    volatile int *failed = data;
+    long r = kernel_call(SYS_getpid, 0, 0, 0, 0, 0, 0) == 1 ? 0 : -EPROTO;
+
+    if (r == 0)
+        r = kernel_call(SYS_mount, KERNEL_PTR("proc"), KERNEL_PTR("/proc"), KERNEL_PTR("proc"),
+                        MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, 0, 0);
+    if (r == 0 && kernel_call(SYS_faccessat, AT_FDCWD, KERNEL_PTR("/proc/2/stat"), F_OK, 0, 0, 0) == 0)
+        r = -EPROTO; /* a /proc of one process has one */
+    *failed = (int)r;
+}
+
 static int mount_proc(void)
 {
-    volatile int failed = 0;
-    pid_t pid = vfork();
+    volatile int failed = -EPROTO; /* nothing was tried, as far as we know */
+    pid_t pid = borrower_start(be_init, (void *)(uintptr_t)&failed);
 
     if (pid < 0)
-        return -errno;
-    if (pid == 0) {
-        long r = kernel_call(SYS_getpid, 0, 0, 0, 0, 0, 0) == 1 ? 0 : -EPROTO;
-
-        if (r == 0)
-            r = kernel_call(SYS_mount, KERNEL_PTR("proc"), KERNEL_PTR("/proc"), KERNEL_PTR("proc"),
-                            MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, 0, 0);
-        if (r == 0 && kernel_call(SYS_access, KERNEL_PTR("/proc/2/stat"), F_OK, 0, 0, 0, 0) == 0)
-            r = -EPROTO; /* a /proc of one process has one */
-        failed = (int)r;
-        _exit(0);
-    }
+        return pid;
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         ;
     return failed;

@@ -1,11 +1,12 @@
 /*
  * spawn.c - from words to a process.
  *
- * The child of a vfork runs on our memory until its exec, so it starts in the time of an exec alone, whatever
+ * A borrower runs on our memory until its exec, so it starts in the time of an exec alone, whatever
  * the supervisor holds. It mustn't touch anything of the libc's that is not a plain call.
  */
 #include "run/spawn.h"
 
+#include "kernel/borrower.h"
 #include "run/foreign.h"
 
 #include "links/chain.h"
@@ -385,7 +386,7 @@ int launch_keep(const struct launch *launch)
     return 0;
 }
 
-/* Everything between vfork and exec. Runs on the parent's memory. Return: -errno; none on success. */
+/* Everything between clone and exec. Runs on the parent's memory. Return: -errno; none on success. */
 static int become_chain(int program, const struct launch *launch, const int standard[3], int cwd,
                         void (*before)(void *data), void *data)
 {
@@ -413,17 +414,34 @@ static int become_chain(int program, const struct launch *launch, const int stan
                             (long)(uintptr_t)env, AT_EMPTY_PATH, 0);
 }
 
+struct becoming {
+    int program, cwd;
+    const struct launch *launch;
+    const int *standard;
+    void (*before)(void *data);
+    void *data;
+    volatile int failed;
+};
+
+static void become(void *data)
+{
+    struct becoming *becoming = data;
+
+    becoming->failed = become_chain(becoming->program, becoming->launch, becoming->standard, becoming->cwd,
+                                    becoming->before, becoming->data);
+    _exit(LINK_FAILED);
+}
+
 pid_t spawn_chain(int program, const struct launch *launch, const int standard[3], int cwd,
                   void (*before)(void *data), void *data)
 {
-    volatile int failed = 0;
-    pid_t pid = vfork();
+    struct becoming becoming = {.program = program,
+                                .cwd = cwd,
+                                .launch = launch,
+                                .standard = standard,
+                                .before = before,
+                                .data = data};
+    pid_t pid = borrower_start(become, &becoming);
 
-    if (pid < 0)
-        return -errno;
-    if (pid == 0) {
-        failed = become_chain(program, launch, standard, cwd, before, data);
-        _exit(LINK_FAILED);
-    }
-    return failed ? failed : pid;
+    return becoming.failed ? becoming.failed : pid;
 }
