@@ -23,6 +23,8 @@ check: ; @tools/install-needed check && tools/check
 
 check-all: ; @tools/install-needed check-all && tools/check --all
 
+check-kernels: ; @tools/install-needed check-kernels && tools/kernels/check
+
 fuzz: ; @tools/install-needed check && tools/fuzz 600
 
 bench: build ; @tests/bench/run "$(BUILD)"
@@ -35,10 +37,11 @@ help:
 	@sed -n 's/^#   make/make/p' Makefile
 	@echo 'make           build only, into $(BUILD)/stage'
 	@echo 'make check-all check, the fault matrix, other kernels, long fuzzing'
+	@echo 'make check-kernels  only those: Debian kernels from 5.10 on, amd64 and arm64, by emulation'
 	@echo 'make bench     start-up and per-call times against bare exec and others'
 	@echo 'make fuzz      ten minutes of each fuzzer'
 	@echo 'make install   PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)'
 	@echo 'make clean     remove $(BUILD)'
 	@echo "make try CMD='...'  run your own command in a private workspace"
 
-.PHONY: build try check check-all fuzz bench install clean help
+.PHONY: build try check check-all check-kernels fuzz bench install clean help
