@@ -201,6 +201,19 @@ static int act_make_node(const struct order *order, struct answer *answer)
     return answer_of(mknod(order->path[2], S_IFREG | 0644, 0));
 }
 
+static int act_make_socket(const struct order *order, struct answer *answer)
+{
+    (void)answer;
+    return answer_of(mknod(order->path[2], S_IFSOCK | 0644, 0));
+}
+
+/* The only device that anybody may make: it stands for nothing. */
+static int act_make_whiteout(const struct order *order, struct answer *answer)
+{
+    (void)answer;
+    return answer_of(mknod(order->path[2], S_IFCHR | 0644, 0));
+}
+
 static int act_unnamed(const struct order *order, struct answer *answer)
 {
     char name[40];
@@ -481,5 +494,8 @@ const struct attempt files_attempts[] = {
           look_changed),
     PLAIN("FS-80", "open(/proc/PPID/root/outside/victim, O_WRONLY)",
           "write by way of the process that started it", act_parent_root, look_changed),
+    PLAIN("FS-120", "mknod(outside/made, S_IFSOCK)", "create a socket outside", act_make_socket, look_made),
+    PLAIN("FS-121", "mknod(outside/made, S_IFCHR, 0)", "create the mark of a removed file outside",
+          act_make_whiteout, look_made),
     {0},
 };

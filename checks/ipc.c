@@ -168,6 +168,23 @@ static int look_mqueue(struct trial *trial)
     return memcmp(text, trial->order.mark, MARK_SIZE - 1) == 0;
 }
 
+static int act_remove_mqueue(const struct order *order, struct answer *answer)
+{
+    (void)answer;
+    return syscall(SYS_mq_unlink, order->path[0]) != 0 ? errno : 0;
+}
+
+static int look_mqueue_gone(struct trial *trial)
+{
+    int queue = (int)syscall(SYS_mq_open, trial->order.path[0], O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0, NULL);
+
+    if (queue >= 0) {
+        close(queue);
+        return 0;
+    }
+    return errno == ENOENT ? 1 : -errno;
+}
+
 static void finish_mqueue(struct trial *trial)
 {
     syscall(SYS_mq_unlink, trial->order.path[0]);
@@ -304,5 +321,7 @@ const struct attempt ipc_attempts[] = {
      finish_session_key},
     {"IPC-10", SURFACE_PROC_VISIBLE, 0, "open(/proc/sysvipc/shm)", "see which processes have System V memory",
      SHARES, prepare_memory, act_list_memory, look_listed, finish_memory},
+    {"IPC-11", SURFACE_IPC_MQUEUE, 0, "mq_unlink()", "remove a POSIX message queue outside", SHARES,
+     prepare_mqueue, act_remove_mqueue, look_mqueue_gone, finish_mqueue},
     {0},
 };

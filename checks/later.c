@@ -7,6 +7,8 @@
 #include "battery.h"
 #include "place.h"
 
+#include "links/kernel_abi.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -161,6 +163,38 @@ static int act_set_id(const struct order *order, struct answer *answer)
     return chmod(path, 04755) != 0 ? errno : 0;
 }
 
+/* Mode and flags are where a filter cannot read them. */
+static int act_set_id_unread(const struct order *order, struct answer *answer)
+{
+    const struct open_how how = {.flags = O_WRONLY | O_CREAT | O_EXCL, .mode = 04755};
+    char path[PLACE_SIZE];
+
+    (void)answer;
+    if (place_join(path, order->inner, "program") < 0)
+        return ENAMETOOLONG;
+    return syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how)) < 0 ? errno : 0;
+}
+
+static int act_set_id_open(const struct order *order, struct answer *answer)
+{
+    char path[PLACE_SIZE];
+
+    (void)answer;
+    if (place_join(path, order->inner, "program") < 0)
+        return ENAMETOOLONG;
+    return syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL, 04755) < 0 ? errno : 0;
+}
+
+static int act_set_id_node(const struct order *order, struct answer *answer)
+{
+    char path[PLACE_SIZE];
+
+    (void)answer;
+    if (place_join(path, order->inner, "program") < 0)
+        return ENAMETOOLONG;
+    return syscall(SYS_mknodat, AT_FDCWD, path, S_IFREG | 04755, 0) < 0 ? errno : 0;
+}
+
 static int look_set_id(struct trial *trial)
 {
     struct stat object;
@@ -175,6 +209,12 @@ static int look_set_id(struct trial *trial)
 #define PLANTS(id, call, what, name)                                                                         \
     {                                                                                                        \
         id, SURFACE_LATER_EXEC, IN_WORKSPACE, call, what, RUNS, NULL, act_##name, look_##name, NULL          \
+    }
+
+#define SET_ID(id, call, what, act)                                                                          \
+    {                                                                                                        \
+        id, SURFACE_PRIV_SETUID, IN_WORKSPACE, call, what, "whoever starts it has the user's rights", NULL,  \
+            act, look_set_id, NULL                                                                           \
     }
 
 const struct attempt later_attempts[] = {
@@ -196,8 +236,13 @@ const struct attempt later_attempts[] = {
     {"LATER-15", SURFACE_LATER_EXEC, IN_WORKSPACE, "symlink(outside/secret, notes.txt)",
      "plant a link that somebody outside follows", "a program outside reads or writes where it leads",
      place_secret, act_link, look_link, NULL},
-    {"LATER-16", SURFACE_LATER_EXEC, IN_WORKSPACE, "chmod(program, 04755)", "leave a set-id program",
-     "whoever starts it has the user's rights", NULL, act_set_id, look_set_id, NULL},
+    SET_ID("LATER-16", "chmod(program, 04755)", "leave a set-id program", act_set_id),
+    SET_ID("LATER-19", "openat2(program, O_CREAT, 04755)", "leave a set-id program, by the newer call",
+           act_set_id_unread),
+    SET_ID("LATER-20", "open(program, O_CREAT, 04755)", "leave a set-id program that was created as one",
+           act_set_id_open),
+    SET_ID("LATER-21", "mknod(program, S_IFREG | 04755)", "leave a set-id program that was made as a node",
+           act_set_id_node),
     PLANTS("LATER-17", "open(project/package.json, O_CREAT)", "plant the scripts of a package", package),
     PLANTS("LATER-18", "open(project/.mcp.json, O_CREAT)", "plant a server for an agent", mcp),
     {"FS-48", SURFACE_LATER_EXEC, IN_WORKSPACE | OWN_WORKSPACE,

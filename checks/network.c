@@ -485,6 +485,31 @@ static int act_foreign_entry(const struct order *order, struct answer *answer)
     return result < 0 ? (int)-result : 0;
 }
 
+/* By the one call of all sockets, whose number is a harmless call's among those of 64 bits. */
+static int call_32_socket(int which, long a, long b, long c)
+{
+    static uint32_t arguments[3];
+
+    arguments[0] = (uint32_t)a;
+    arguments[1] = (uint32_t)b;
+    arguments[2] = (uint32_t)c;
+    if ((uintptr_t)arguments >> 32)
+        return -ENOSYS;
+    return (int)call_32(102 /* socketcall */, which, KERNEL_PTR(arguments), 0, 0, 0);
+}
+
+static int act_foreign_sockets(const struct order *order, struct answer *answer)
+{
+    int fd = call_32_socket(1 /* socket */, AF_INET, SOCK_DGRAM, 0), result;
+
+    (void)answer;
+    if (fd < 0)
+        return -fd;
+    low_name = loopback(order->number[0]);
+    result = call_32_socket(3 /* connect */, fd, KERNEL_PTR(&low_name), sizeof(low_name.in));
+    return result < 0 ? -result : send_mark(fd, order);
+}
+
 static int act_x32(const struct order *order, struct answer *answer)
 {
     union name name = loopback(order->number[0]);
@@ -535,6 +560,8 @@ const struct attempt network_attempts[] = {
 #if defined(__x86_64__)
     UDP("NET-22", "int 0x80: socket(), connect(), write()", "send a datagram by the calls of 32-bit programs",
         act_foreign_entry, look_received),
+    UDP("NET-48", "int 0x80: socketcall(), write()", "send a datagram by the old call of 32-bit programs",
+        act_foreign_sockets, look_received),
     UDP("NET-23", "socket | 0x40000000", "send a datagram by the calls of x32 programs", act_x32,
         look_received),
 #endif

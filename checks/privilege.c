@@ -380,6 +380,22 @@ static int act_executable_pages(const struct order *order, struct answer *answer
     return answer_of(personality(READ_IMPLIES_EXEC));
 }
 
+/* The table of segments of this process, which only 32-bit programs have. */
+static int act_segments(const struct order *order, struct answer *answer)
+{
+#if defined(SYS_modify_ldt)
+    char table[64];
+
+    (void)order;
+    (void)answer;
+    return answer_of(syscall(SYS_modify_ldt, 0 /* read */, table, sizeof(table)));
+#else
+    (void)order;
+    (void)answer;
+    return ENOSYS;
+#endif
+}
+
 #define GAINS         "whoever has the rights of root ends every other rule"
 #define OWN_NAMESPACE "most holes of the kernel are reached as root of a namespace of one's own"
 #define NAMESPACE(id, flags, call, what, prepare, act, look)                                                 \
@@ -431,5 +447,6 @@ const struct attempt privilege_attempts[] = {
     KERNEL("KERN-04", "io_uring_setup()", "reach the kernel by a ring", act_ring),
     KERNEL("KERN-05", "name_to_handle_at()", "get a handle of a file", act_handle),
     KERNEL("KERN-06", "personality(READ_IMPLIES_EXEC)", "make all memory executable", act_executable_pages),
+    KERNEL("KERN-07", "modify_ldt()", "reach the table of segments", act_segments),
     {0},
 };

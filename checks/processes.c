@@ -281,7 +281,8 @@ static int act_attributes(const struct order *order, struct answer *answer)
         int32_t nice;
         uint32_t priority;
         uint64_t runtime, deadline, period;
-    } attributes = {.size = sizeof(attributes), .policy = 3};
+    } attributes = {
+        .size = sizeof(attributes), .policy = 3, .nice = getpriority(PRIO_PROCESS, (id_t)order->number[0])};
 
     (void)answer;
     return answer_of(syscall(SYS_sched_setattr, order->number[0], &attributes, 0));
@@ -298,6 +299,12 @@ static int act_io_priority(const struct order *order, struct answer *answer)
 {
     (void)answer;
     return answer_of(syscall(SYS_ioprio_set, 1, order->number[0], IDLE));
+}
+
+static int act_io_priority_group(const struct order *order, struct answer *answer)
+{
+    (void)answer;
+    return answer_of(syscall(SYS_ioprio_set, 2, order->number[0], IDLE));
 }
 
 static int look_io_priority(struct trial *trial)
@@ -383,5 +390,7 @@ const struct attempt process_attempts[] = {
            act_attributes, look_scheduler),
     ADJUST("PROC-46", "ioprio_set(VICTIM)", "change the order of a process's reads and writes",
            act_io_priority, look_io_priority),
+    ADJUST("PROC-56", "ioprio_set(IOPRIO_WHO_PGRP, VICTIM)", "change the order of a group's reads and writes",
+           act_io_priority_group, look_io_priority),
     {0},
 };

@@ -445,8 +445,13 @@ int attest_judge(struct attestation *attestation, const struct channel_results *
         struct attempt *attempt = &attestation->attempts[i];
 
         attempt->verdict = judge(attestation, attempt);
-        if (attempt->verdict == VERDICT_CROSSED)
+        if (attempt->verdict ==
+            VERDICT_CROSSED) /* before what was seen outside, which many acts may have done */
             return crossed(attempt, "went through from inside", error);
+    }
+    for (size_t i = 0; i < attestation->count; i++) {
+        struct attempt *attempt = &attestation->attempts[i];
+
         if (attempt->wire.act != ACT_NONE && seen[attempt->check->canary]) {
             attempt->verdict = VERDICT_CROSSED;
             return crossed(attempt, "was seen to have an effect outside", error);
