@@ -25,6 +25,8 @@ check-all: ; @tools/install-needed check-all && tools/check --all
 
 check-kernels: ; @tools/install-needed check-kernels && tools/kernels/check
 
+check-mutations: build ; @tools/check-mutations
+
 fuzz: ; @tools/install-needed check && tools/fuzz 600
 
 bench: build ; @tests/bench/run "$(BUILD)"
@@ -38,10 +40,11 @@ help:
 	@echo 'make           build only, into $(BUILD)/stage'
 	@echo 'make check-all check, the fault matrix, other kernels, long fuzzing'
 	@echo 'make check-kernels  only those: Debian kernels from 5.10 on, amd64 and arm64, by emulation'
+	@echo 'make check-mutations  what is claimed is taken out of the source, piece by piece: who notices?'
 	@echo 'make bench     start-up and per-call times against bare exec and others'
 	@echo 'make fuzz      ten minutes of each fuzzer'
 	@echo 'make install   PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)'
 	@echo 'make clean     remove $(BUILD)'
 	@echo "make try CMD='...'  run your own command in a private workspace"
 
-.PHONY: build try check check-all check-kernels fuzz bench install clean help
+.PHONY: build try check check-all check-kernels check-mutations fuzz bench install clean help
