@@ -11,40 +11,53 @@
  *
  * supervisor -> gateway
  *
- *   start    {"rules": [RULE…], "upstream": URL|null, "pool4": "198.18.0.0/15"|null, "pool6":
- * "fd00:…/NN"|null} First, and once. Rules as rule_parse() takes them. A pool that is null: no address of
- * that family is answered. Pools are at least /24 and /120, of which at most PROTOCOL_NAMES addresses are
- * used. listen   {"role": "tcp"|"dns"|"dns-tcp"|"proxy"} + listening socket (dns: bound datagram socket) made
- * inside. tcp: any port; the destination is the accepted connection's own address. forward  {"port":
- * HOSTPORT} + listening socket made inside; it leads to the host's 127.0.0.1 or ::1. publish  {"port":
- * INSIDE} + listening socket on the host's loopback; it leads to INSIDE's 127.0.0.1 or ::1. socket   {"id":
- * N} + fresh, unconnected TCP socket made inside; without a descriptor: there is none. allow    {"rule":
- * RULE} one more rule, for what begins from now on. end      {} close everything, say what is left to say,
- * and `ended`.
+ *   start    {"rules": [RULE…], "upstream": URL|null, "pool4": RANGE|null, "pool6": RANGE|null}
+ *            First, and once. Rules as rule_parse() takes them; ranges as `198.18.0.0/15`. A pool that is
+ *            null: no address of that family is answered. Pools are at least /18 and /114. The first two
+ *            addresses are nobody's, those up to base + 4096 the supervisor's (`name` of listen), and the
+ *            next PROTOCOL_NAMES are given out to all other names.
+ *   listen   {"role": "tcp"|"dns"|"dns-tcp"|"proxy", "name": NAME (may be left out)}
+ *            + listening socket (dns: bound datagram socket) made inside. tcp: any port; the destination is
+ *            the accepted connection's own address. `name` (canonical; tcp only): the address of the socket
+ *            is the one that DNS answers for it, and in the other family the one with the same distance from
+ *            its base.
+ *   forward  {"port": HOSTPORT} + listening socket made inside; it leads to the host's 127.0.0.1 or ::1.
+ *   publish  {"port": INSIDE} + listening socket on the host's loopback; it leads to the same inside.
+ *   socket   {"id": N} + fresh, unconnected TCP socket made inside; without a descriptor: there is none.
+ *   allow    {"rule": RULE} one more, for what begins from now on. `allowed` or `allow-refused` answers.
+ *   end      {} close everything, say what is left to say, and `ended`.
  *
  * gateway -> supervisor
  *
- *   confined       {} nothing of the host's files can be reached any more, and the filter is on.
+ *   confined       {} no file of the host can be reached any more, and the filter is on.
  *   ready          {} `start` was taken.
  *   failed         {"message": TEXT} the last word before it ends with 125.
  *   connection     {"id": N, "name": NAME|null, "address": TEXT|null, "port": N, "protocol": PROTOCOL,
- *                   "rule": RULE|null, "refused": REASON|null, "option": TEXT|null}
+ *                  "rule": RULE|null, "refused": REASON|null, "option": TEXT|null}
  *                  When decided. PROTOCOL: tcp, http, connect, socks5, dns, forward, publish. NAME is
- * canonical, or what was asked for, as text for a person, when it cannot be. ADDRESS is what was asked for
- * where that was an address, and the refused one where a name led to it. `option` would have allowed it:
+ *                  canonical, or what was asked for, as text for a person, when it cannot be. `address` is
+ *                  what was asked for where that was an address. `option` would have allowed it:
  *                  `--allow registry.example.org`. A refused one has no `closed`. dns: refused names only,
- * each once; then they are counted. closed         {"id": N, "address": TEXT|null, "sent": BYTES, "received":
- * BYTES, "ms": N, "error": TEXT|null, "refused": REASON|null, "option": TEXT|null} `sent` by the command.
- * `address` is the one that was dialled. `refused`: what became clear only when its first bytes came, or when
- * the name was resolved; it takes the place of the one in `connection`. counted        {"name": NAME|null,
- * "port": N, "protocol": PROTOCOL, "rule": RULE|null, "refused": REASON|null, "option": TEXT|null,
- * "connections": N, "sent": BYTES, "received": BYTES} What was added since the last `counted` with the same
- * words: after PROTOCOL_ITEMS connections, and for a name that is asked for again and again. "name": null,
- * "refused": null: all that exceeded the bounds. listen-wanted  {"port": N} `allow` brought a port that no
- * listener has yet; one per port. wants-socket   {"id": N, "family": 4|6} answered by `socket`. ended {} the
- * answer to `end`.
+ *                  each once; then they are counted.
+ *   closed         {"id": N, "address": TEXT|null, "sent": BYTES, "received": BYTES, "ms": N,
+ *                  "error": TEXT|null, "refused": REASON|null, "option": TEXT|null}
+ *                  `sent` by the command. `address` is the one that was dialled, or refused. `refused`: what
+ *                  became clear only when the name was resolved, or when its first bytes came; it takes the
+ *                  place of the one in `connection`.
+ *   counted        {"name": NAME|null, "port": N, "protocol": PROTOCOL, "rule": RULE|null,
+ *                  "refused": REASON|null, "option": TEXT|null, "connections": N, "sent": BYTES,
+ *                  "received": BYTES}
+ *                  What was added since the last `counted` with the same words: after PROTOCOL_ITEMS
+ *                  connections, and for a name that is asked for again and again. "name": null: everything
+ *                  that exceeds the bounds of the counting as well.
+ *   allowed        {"rule": RULE} as it was sent.
+ *   allow-refused  {"rule": RULE, "reason": TEXT}
+ *   listen-wanted  {"port": N, "name": NAME|null} behind `allowed`, for each port of the rule without a
+ *                  listener: for that name, or for all where the rule names no single one.
+ *   wants-socket   {"id": N, "family": 4|6} answered by `socket`.
+ *   ended          {} the answer to `end`.
  *
- * REASON, an open list of words: see decide.h.
+ * REASON, an open list of words: see decide.c.
  */
 #ifndef CONFINE_NETWORK_PROTOCOL_H
 #define CONFINE_NETWORK_PROTOCOL_H

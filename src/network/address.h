@@ -1,0 +1,59 @@
+/*
+ * address.h - what an address is: public, or one of those that no name may lead to.
+ *
+ * Should:  look through every form in which an IPv4 address stands in an IPv6 one.
+ * Mustn't: call an address public that no row of the tables knows to be.
+ */
+#ifndef CONFINE_NETWORK_ADDRESS_H
+#define CONFINE_NETWORK_ADDRESS_H
+
+#include "policy/policy_rules.h"
+
+#include <sys/socket.h>
+
+struct address {
+    bool six;
+    unsigned char bytes[16]; /* of an IPv4 address the first four */
+};
+
+enum address_kind {
+    ADDRESS_NEVER = 0,  /* this host, nowhere or everybody: no rule opens it */
+    ADDRESS_LOOPBACK,   /* as well; it has a way of its own (`--forward`) */
+    ADDRESS_LINK_LOCAL, /* a rule that names its range opens it, and all that follow */
+    ADDRESS_METADATA,   /* where clouds hand out credentials */
+    ADDRESS_SPECIAL,    /* documentation, benchmarks, translation, not assigned */
+    ADDRESS_PRIVATE,    /* also opened by `private:` */
+    ADDRESS_PUBLIC
+};
+
+/* A range of one kind. */
+struct address_range {
+    enum address_kind kind;
+    unsigned bits;
+};
+
+/* address_read() - of a socket address; an IPv4-mapped one becomes IPv4. Return: false for other families. */
+bool address_read(const struct sockaddr *from, struct address *ret_address);
+
+/* address_parse() - of text, in the one spelling that everybody reads alike: dotted decimal of four numbers,
+ * or IPv6 without brackets and zone. Return: true, or false for everything else. */
+bool address_parse(const char *text, struct address *ret_address);
+
+/* address_socket() - for connect(). Return: its length. */
+socklen_t address_socket(const struct address *address, uint16_t port, struct sockaddr_storage *ret_socket);
+
+#define ADDRESS_TEXT 48
+/* address_text() - Return: @buffer, ADDRESS_TEXT bytes. */
+const char *address_text(const struct address *address, char *buffer);
+
+/* address_range() - what @address is, and the narrowest range that says so. */
+struct address_range address_range(const struct address *address);
+
+/* address_is_own() - is it one of this machine's, as far as this network namespace knows? Asked of the
+ * kernel. Return: 1, 0, or -errno when it cannot be known. */
+int address_is_own(const struct address *address);
+
+/* address_in_rule() - does the address rule @rule hold @address? Ports are not looked at. */
+bool address_in_rule(const struct rule *rule, const struct address *address);
+
+#endif

@@ -1,0 +1,157 @@
+/*
+ * filter.c - bytes that are looked at on their way. See filter_call in gateway.h.
+ *
+ * A tunnel is opened for a name; its first bytes can show that another one is meant. A ClientHello must ask
+ * for this name, and the first request of HTTP/1 must have it in Host. This is no wall: what stands inside
+ * TLS, a later request, HTTP/2 in the clear are not seen. It ends the cheap ways of asking a shared server
+ * for somebody else's site.
+ *
+ * Should:  let everything pass untouched that is neither TLS nor HTTP, as soon as that is known.
+ * Mustn't: hold back the server, which may be the first to speak.
+ */
+#include "network/gateway.h"
+
+#include "network/client_hello.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+static int refuse(struct connection *connection, enum reason reason)
+{
+    connection->later = reason;
+    connection->is_later = true;
+    return -EPERM;
+}
+
+static void on_slow(struct timer *timer)
+{
+    struct connection *connection =
+        (struct connection *)(void *)((char *)timer - offsetof(struct connection, timer));
+
+    connection_close(connection, "its first message did not come in time");
+}
+
+/* Return: 1: it may pass, 0: it goes on, -errno. */
+static int look_at_hello(struct connection *connection)
+{
+    char name[NAME_SIZE];
+    int whole = hello_read((const unsigned char *)connection->head.data, connection->head.length, name);
+
+    if (whole < 0)
+        return refuse(connection, REASON_TLS_BAD);
+    if (whole == 0)
+        return 0;
+    if (name[0] == '\0')
+        return refuse(connection, REASON_TLS_NO_NAME);
+    return strcmp(name, connection->target.name) == 0 ? 1 : refuse(connection, REASON_TLS_NAME);
+}
+
+static int look_at_request(struct connection *connection)
+{
+    struct http_head request;
+    ssize_t length = http_request(connection->head.data, connection->head.length, &request);
+
+    if (length < 0)
+        return refuse(connection, length == -EAFNOSUPPORT ? REASON_HTTP_HOST : REASON_BAD_REQUEST);
+    if (length == 0)
+        return 0;
+    /* To a server the port says nothing; clients leave it out, or not. */
+    if (request.form == HTTP_CONNECT || request.other_host ||
+        ((request.has_host || request.form == HTTP_ABSOLUTE) &&
+         (request.target.is_address || strcmp(request.target.name, connection->target.name) != 0)))
+        return refuse(connection, REASON_HTTP_HOST);
+    return 1;
+}
+
+int filter_first(struct connection *connection, const char *data, size_t length, struct text *out)
+{
+    struct text *head = &connection->head;
+    int hello, http, passes;
+
+    text_add_bytes(head, data, length);
+    if (head->failed)
+        return -ENOMEM;
+    hello = hello_looks((const unsigned char *)head->data, head->length);
+    http = http_looks(head->data, head->length);
+    if (hello > 0)
+        passes = look_at_hello(connection);
+    else if (http > 0)
+        passes = look_at_request(connection);
+    else
+        passes = (hello < 0 && http < 0) || head->length >= HTTP_HEAD;
+    if (passes < 0)
+        return passes;
+    if (passes == 0) {
+        if (!connection->timer.node.after)
+            timer_begin(&connection->gateway->loop, &connection->timer, TIMER_HANDSHAKE, on_slow);
+        return 0;
+    }
+    timer_end(&connection->timer);
+    text_add_bytes(out, head->data, head->length);
+    text_free(head);
+    connection->filters[FROM_CLIENT] = NULL;
+    return 0;
+}
+
+/* One request has one body; what follows it would be a request that nobody has decided. */
+int filter_body(struct connection *connection, const char *data, size_t length, struct text *out)
+{
+    ssize_t taken = http_body_take(&connection->body, data, length);
+
+    if (taken < 0)
+        return refuse(connection, REASON_BAD_REQUEST);
+    text_add_bytes(out, data, (size_t)taken);
+    return 0;
+}
+
+/* The answer says that the connection ends with it, whatever the server had in mind. */
+int filter_answer(struct connection *connection, const char *data, size_t length, struct text *out)
+{
+    struct text *held = &connection->answer;
+    struct http_head answer = {0};
+    ssize_t head;
+
+    text_add_bytes(held, data, length);
+    do {
+        head = held->failed ? -ENOMEM : http_answer(held->data, held->length, connection->method, &answer);
+        if (head < 0)
+            return (int)head;
+        if (head == 0)
+            return 0;
+        http_write_answer(&answer, out);
+        memmove(held->data, held->data + head, held->length - (size_t)head);
+        held->length -= (size_t)head;
+    } while (answer.status / 100 == 1 && answer.status != 101);
+    text_add_bytes(out, held->data, held->length);
+    text_free(held);
+    connection->filters[FROM_SERVER] = NULL;
+    return 0;
+}
+
+/* The other proxy's word on our CONNECT. */
+int filter_upstream(struct connection *connection, const char *data, size_t length, struct text *out)
+{
+    struct text *held = &connection->answer;
+    struct http_head answer;
+    ssize_t head;
+
+    text_add_bytes(held, data, length);
+    head = held->failed ? -ENOMEM : http_answer(held->data, held->length, "CONNECT", &answer);
+    if (head < 0)
+        return (int)head;
+    if (head == 0)
+        return 0;
+    if (answer.status / 100 == 1) {
+        memmove(held->data, held->data + head, held->length - (size_t)head);
+        held->length -= (size_t)head;
+        return held->length > 0 ? filter_upstream(connection, "", 0, out) : 0;
+    }
+    if (answer.status / 100 != 2)
+        return -ECONNREFUSED;
+    if (proxy_established(connection) != 0)
+        return -ENOMEM;
+    text_add_bytes(out, held->data + head, held->length - (size_t)head);
+    text_free(held);
+    connection->filters[FROM_SERVER] = NULL;
+    return relay_on(connection);
+}
