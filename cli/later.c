@@ -55,7 +55,6 @@ static const struct row later_rows[] = {
           "look at the tree with git status"),
     VALUE(KEY_PLANTED, planted, PLANTED_REPORT, "later.exec", "a look at the tree when the run has ended",
           "look at the tree with git status"),
-    VALUE(KEY_DENIALS, denials, DENIALS_AUTO, "", "the observer of refusals", "use --denials off"),
 };
 
 /* What stands between the caller and the command in `confine run` are pipes. */

@@ -96,7 +96,7 @@ const struct option option_table[] = {
     {"control", 0, "fd:N|unix:PATH", OPTION_OWN, OWN_CONTROL, FOR_ONE, output_group,
      "JSON lines both ways while the command runs, over a socket"},
     {"denials", 0, "auto|off", OPTION_KEY, KEY_DENIALS, FOR_ALL, output_group,
-     "the observer of refusals; auto is not in this version"},
+     "the observer of refusals: where somebody will see them"},
     {"planted", 0, "report|quarantine", OPTION_KEY, KEY_PLANTED, FOR_ALL, output_group,
      "a look at the tree when the run has ended; not in this version"},
     {"html", 0, "FILE|fd:N", OPTION_OWN, OWN_HTML, FOR_CHECK, output_group,

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 /* A name for this run that no other one has. */
 static int name_run(struct report *report, struct error *error)
@@ -71,6 +72,15 @@ static void note_choice(const struct confinement *confinement, struct report *re
     report->backend = confinement->has_plan ? confinement->plan.backend : NULL;
 }
 
+/* Will anybody see what is refused? */
+static bool is_watched(const struct options *options, const struct policy *policy)
+{
+    bool told = options->report || options->control;
+
+    return policy->denials == DENIALS_AUTO &&
+           (told || (options->verbosity >= 0 && isatty(STDERR_FILENO)) || options->verbosity > 0);
+}
+
 /* Everything between parsed options and the start. Return: 0, or a negative errno with the report's error. */
 static int prepare(struct confinement *confinement, const struct options *options, struct outputs *outputs,
                    char **envp, struct report *report)
@@ -86,6 +96,7 @@ static int prepare(struct confinement *confinement, const struct options *option
     opened = open_outputs(outputs, options, report);
     if (result < 0 || opened < 0)
         return result < 0 ? result : opened;
+    confinement->resolved.observed = is_watched(options, &confinement->policy);
     result = confinement_plan(confinement, true, &report->error);
     note_choice(confinement, report);
     return result;

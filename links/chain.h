@@ -316,6 +316,7 @@ int hide_run(struct chain *chain);
 int scope_run(struct chain *chain);
 int drop_run(struct chain *chain);
 int seccomp_run(struct chain *chain);
+int observe_run(struct chain *chain);
 int attest_run(struct chain *chain);
 
 #endif

@@ -6,6 +6,7 @@
  * wrote. In order:
  *
  *   namespace -> supervisor LISTENERS   as descriptors, what listens in the network namespace; several
+ *   observe -> supervisor OBSERVED      where its refused calls can be seen, as a descriptor; or why not
  *   terminal -> supervisor TERMINAL     the other side of the command's own terminal, as a descriptor
  *   guard -> supervisor   GUARD         the guard stands inside its domain
  *   attest -> supervisor  HERE          every link has run
@@ -54,6 +55,7 @@ enum channel_type {
     CHANNEL_HELD,
     CHANNEL_TERMINAL,
     CHANNEL_LISTENERS,
+    CHANNEL_OBSERVED,
 };
 
 /* The step at which namespace-run found that this machine cannot do it; CANNOT's value is step << 16 | errno.
@@ -166,11 +168,11 @@ struct channel_listeners {
     uint32_t index[CHANNEL_DESCRIPTORS]; /* of each descriptor: which of the words it stands for, from 0 */
 };
 
-/* GUARD, HERE, GO, EXEC_FAILED, CANNOT, HELD and TERMINAL. */
+/* GUARD, HERE, GO, EXEC_FAILED, CANNOT, HELD, TERMINAL and OBSERVED. */
 struct channel_word {
     uint32_t type;
     int32_t value; /* HERE: CHANNEL_VERSION; EXEC_FAILED: errno; CANNOT: step << 16 | errno; HELD: pid 1, as
-                      seen outside; else 0 */
+                      seen outside; OBSERVED: errno where no descriptor comes along; else 0 */
 };
 
 #endif

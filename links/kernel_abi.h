@@ -2,9 +2,8 @@
  * kernel_abi.h - the kernel's numbers and structures, and raw calls.
  *
  * The libc that links are built with shows no kernel headers, and those of a
- * stable distribution are years behind the running kernel. So every constant
- * stands here, each Landlock right with the ABI that brought it; the numbers of
- * calls stand in kernel_calls.h, mounts in kernel_mounts.h.
+ * stable distribution are years behind the running kernel. So every constant stands here, each Landlock right
+ * with the ABI that brought it; calls, mounts, notifications in the headers that are included.
  *
  * Should:  be the only place of a kernel constant; compute masks from the table.
  * Mustn't: include a <linux/...> header, or touch errno (a raw call answers
@@ -15,6 +14,7 @@
 
 #include "kernel_calls.h"
 #include "kernel_mounts.h"
+#include "kernel_notify.h"
 
 #include <stddef.h>
 

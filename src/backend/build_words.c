@@ -3,6 +3,8 @@
  */
 #include "backend/build.h"
 
+#include "links/observe_calls.h"
+
 #include <stdio.h>
 
 void build_word(struct builder *b, const char *text)
@@ -131,8 +133,30 @@ void build_seccomp(struct builder *b, const char *set, const struct filter_group
     build_word(b, "--");
 }
 
+/* Where the terminal's and the run's ends lie with a session, what lives on behind the command would call
+ * somebody who has gone: it is not observed. */
+static void build_observe(struct builder *b)
+{
+    unsigned asked = plan_observed(b->resolved, b->plan);
+
+    if (!b->supervised || !b->resolved->observed || b->resolved->session)
+        return;
+    b->plan->observed = true;
+    build_word(b, "observe-run");
+    build_word(b, "--channel");
+    build_special(b, WORD_CHANNEL);
+    if (asked & 1U << OBSERVE_METADATA)
+        build_word(b, "--metadata");
+    if (asked & 1U << OBSERVE_READING)
+        build_word(b, "--reading");
+    if (asked & 1U << OBSERVE_NETWORK)
+        build_word(b, "--network");
+    build_word(b, "--");
+}
+
 void build_attest(struct builder *b)
 {
+    build_observe(b);
     build_word(b, "attest-run");
     if (b->supervised) {
         build_word(b, "--channel");

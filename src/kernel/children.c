@@ -119,13 +119,29 @@ bool children_gone(void)
     return any && children_list(pids, ARRAY_SIZE(pids)) == 0;
 }
 
+/* The same where others are left out. */
+static bool is_only_other(pid_t pid)
+{
+    pid_t pids[EXCEPTED + 2];
+    int count = read_list(pids, ARRAY_SIZE(pids)), others = 0;
+    bool found = false;
+
+    for (int i = 0; i < count; i++) {
+        found = found || pids[i] == pid;
+        others += pids[i] != pid && !is_excepted(pids[i]);
+    }
+    return found && others == 0;
+}
+
 bool children_only(pid_t pid)
 {
     _cleanup_fd_ int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
     char seen[64], expected[32];
     int length = snprintf(expected, sizeof(expected), "%d ", (int)pid);
 
-    return fd >= 0 && read(fd, seen, sizeof(seen)) == length && memcmp(seen, expected, (size_t)length) == 0;
+    if (fd >= 0 && read(fd, seen, sizeof(seen)) == length && memcmp(seen, expected, (size_t)length) == 0)
+        return true;
+    return excepted[0] != 0 && is_only_other(pid);
 }
 
 int children_kill(pid_t spare)

@@ -3,6 +3,8 @@
  */
 #include "plan/plan.h"
 
+#include "links/observe_calls.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,6 +177,20 @@ bool plan_needs(const struct resolved *resolved, enum surface surface)
     if (resolved->named[surface] || resolved->required[surface])
         return true;
     return (resolved->required_group[surface] || resolved->require_full) && plan_claims(resolved, surface);
+}
+
+unsigned plan_observed(const struct resolved *resolved, const struct plan *plan)
+{
+    bool view = plan->own_tmp != NULL; /* its mounts hold metadata, and a namespace the network */
+    unsigned asked = 0;
+
+    if (view && !resolved->open[SURFACE_FS_METADATA])
+        asked |= 1U << OBSERVE_METADATA;
+    if (resolved->policy->readable_listed)
+        asked |= 1U << OBSERVE_READING;
+    if (view)
+        asked |= 1U << OBSERVE_NETWORK;
+    return asked;
 }
 
 /* A word is a link when the chain stands at its start, behind a `--` before the command, or goes on. */

@@ -122,6 +122,7 @@ struct plan {
     bool private_tmp; /* the run makes a temp directory, and TMPDIR names it */
     bool terminal;    /* the command gets a terminal of its own */
     bool gateway;     /* somebody outside accepts on what listens in the network namespace */
+    bool observed;    /* the chain announces calls to an observer */
     bool overlays;    /* the chain mounts the overlay of each cache that has one */
     int landlock_abi; /* where there is a gateway: what its own chain can ask for */
     const char *own_tmp; /* static: the temp directory that the view has of its own; NULL: none */
@@ -160,6 +161,10 @@ bool plan_limits(const struct policy *policy, enum surface surface);
 /* plan_needs() - must this surface hold, or the run be refused? What was named or required, by itself or as a
  * claimed member of a group or of `full`. */
 bool plan_needs(const struct resolved *resolved, enum surface surface);
+
+/* plan_observed() - which kinds of calls are to be looked at, where there is an observer: bits of enum
+ * observe_when. */
+unsigned plan_observed(const struct resolved *resolved, const struct plan *plan);
 
 /* plan_links() - the links of the chain in order, for report and people; static names, NULL-terminated array
  * owned by the caller (free the array only). */

@@ -253,6 +253,7 @@ struct resolved {
     struct skipped *skipped;
     size_t skipped_count;
     const struct session *session; /* borrowed; NULL: the run has namespaces of its own */
+    bool observed;                 /* somebody will see what is refused. Set by whoever starts the run */
     struct strings ephemeral;
     struct strings warnings;
 };

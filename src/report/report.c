@@ -172,6 +172,44 @@ static void add_gaps(const struct report *report, struct sentences *sentences)
     text_free(&names);
 }
 
+/* What was refused, if anybody looked. */
+static void add_denials(const struct report *report, struct sentences *sentences)
+{
+    const struct denial_list *denials = &report->denials;
+    size_t count = denials_notable(denials), said = 0;
+    struct text names = {0}, option = {0};
+
+    if (!denials->known) {
+        add_sentence(sentences, denials->channel && strcmp(denials->channel, "none") != 0
+                                    ? " What was refused is not known in full."
+                                    : " No denial observer ran.");
+        if (report->outcome.kind == OUTCOME_EXITED && report->outcome.status != 0 && count == 0)
+            add_sentence(sentences,
+                         " \"Permission denied\" for something outside the workspace may have been "
+                         "the sandbox, not the program.");
+    } else if (count == 0) {
+        add_sentence(sentences, " No refused access was observed.");
+    }
+    for (size_t i = 0; i < denials->count && said < 3; i++) {
+        if (denials->items[i].noise != DENIAL_NOTABLE)
+            continue;
+        text_add(&names, said++ > 0 ? ", " : "");
+        denial_say(&denials->items[i], SUMMARY_NAME, &names);
+        if (option.length == 0)
+            denial_option(&denials->items[i], &option);
+    }
+    if (count > said)
+        text_addf(&names, " and %zu more", count - said);
+    if (count > 0 && names.data)
+        add_sentence(sentences, " %zu access%s refused: %s.", count, count == 1 ? "" : "es", names.data);
+    if (option.length > 0)
+        add_sentence(sentences,
+                     " This was the sandbox, not the program: write below the workspace, or ask for %s.",
+                     option.data);
+    text_free(&names);
+    text_free(&option);
+}
+
 void report_summary(const struct report *report, char *buffer, size_t size)
 {
     struct sentences sentences = {.buffer = buffer, .size = size < SUMMARY_MAX ? size : SUMMARY_MAX};
@@ -185,9 +223,5 @@ void report_summary(const struct report *report, char *buffer, size_t size)
     add_gaps(report, &sentences);
     if (outcome->kind == OUTCOME_NOT_STARTED || report_enforcement(report) == ENFORCEMENT_NONE)
         return;
-    add_sentence(&sentences, " No denial observer ran.");
-    if (outcome->kind == OUTCOME_EXITED && outcome->status != 0)
-        add_sentence(&sentences,
-                     " \"Permission denied\" for something outside the workspace may have been the "
-                     "sandbox, not the program.");
+    add_denials(report, &sentences);
 }

@@ -6,6 +6,7 @@
 
 #include "backend/backend.h"
 #include "report/connection.h"
+#include "report/denials.h"
 #include "util/writer.h"
 
 #include <time.h>
@@ -35,7 +36,6 @@ struct outcome {
     bool survivors_seen_gone; /* the tree was seen empty */
 };
 
-/* A hidden fact is not a denial: the landlock backend has no observer in this version. */
 struct report {
     char run_id[33];
     struct timespec started;
@@ -50,6 +50,7 @@ struct report {
     struct error error; /* code ERROR_NONE if none */
     struct strings warnings;
     struct strings ephemeral;
+    struct denial_list denials;
 };
 
 enum enforcement { ENFORCEMENT_NONE = 0, ENFORCEMENT_PARTIAL, ENFORCEMENT_FULL };

@@ -195,22 +195,13 @@ static void write_outcome(struct writer *writer, const struct outcome *outcome)
     writer_end(writer);
 }
 
-/* No observer exists in this version, so nothing is known: neither a denial nor that there was none. */
-static void write_denials(struct writer *writer)
+static void write_escalation(struct writer *writer, const struct report *report)
 {
-    writer_object(writer, "denials");
-    writer_text(writer, "channel", "none");
-    writer_bool(writer, "complete", false);
-    writer_null(writer, "lost");
-    writer_array(writer, "items");
-    writer_end(writer);
-    writer_end(writer);
-}
+    const struct resolved *resolved = report->resolved;
 
-static void write_escalation(struct writer *writer, const struct resolved *resolved)
-{
     if (!resolved || resolved->policy->approved_mode == MODE_INVALID) {
-        writer_null(writer, "escalation");
+        if (!denials_escalate(writer, "escalation", &report->denials))
+            writer_null(writer, "escalation");
         return;
     }
     writer_object(writer, "escalation");
@@ -242,13 +233,13 @@ static void write_tail(struct writer *writer, const struct report *report)
                                         report->plan ? &report->plan->warnings : NULL, &report->warnings};
 
     write_outcome(writer, &report->outcome);
-    write_denials(writer);
+    denials_write(writer, "denials", &report->denials);
     writer_object(writer, "environment");
     writer_strings(writer, "unset", resolved ? resolved->env_unset.items : NULL);
     writer_end(writer);
     writer_array(writer, "planted");
     writer_end(writer);
-    write_escalation(writer, resolved);
+    write_escalation(writer, report);
     write_lists(writer, "warnings", warnings, ARRAY_SIZE(warnings));
     report_error_write(&report->error, writer, "error");
 }

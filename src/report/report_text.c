@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#define REFUSED_MOST 5 /* lines */
+
 /* Messages are made of quoted names already. This is the second look: no control reaches the terminal. */
 static void add_line(struct text *text, const char *line)
 {
@@ -42,6 +44,31 @@ void report_error(const struct error *error, struct text *text)
         add_line(text, error->message);
 }
 
+/* What was refused: a few lines, and how many more. */
+static void add_refused(const struct report *report, bool everything, struct text *text)
+{
+    const struct denial_list *denials = &report->denials;
+    size_t said = 0, count = everything ? denials->count : denials_notable(denials);
+
+    for (size_t i = 0; i < denials->count && (everything || said < REFUSED_MOST); i++) {
+        const struct denial *denial = &denials->items[i];
+        struct text phrase = {0}, option = {0};
+
+        if (denial->noise != DENIAL_NOTABLE && !everything)
+            continue;
+        denial_say(denial, 300, &phrase);
+        denial_option(denial, &option);
+        add_linef(text, "refused: %s%s%s%s", phrase.data ? phrase.data : "?",
+                  option.length > 0 ? "; granted by " : "", option.length > 0 ? option.data : "",
+                  denial->by_mode ? "; its mode or owner refuses as well" : "");
+        text_free(&phrase);
+        text_free(&option);
+        said++;
+    }
+    if (count > said)
+        add_linef(text, "refused: %zu more", count - said);
+}
+
 /* Notable: what a person would not expect of `COMMAND` alone. */
 static void add_notable(const struct report *report, bool everything, struct text *text)
 {
@@ -65,6 +92,7 @@ static void add_notable(const struct report *report, bool everything, struct tex
         add_linef(text, "the time limit ended the run after %llu ms", (unsigned long long)outcome->wall_ms);
     if (outcome->kind == OUTCOME_LIMIT)
         add_linef(text, "the limit %s ended the run", outcome->limit ? outcome->limit : "?");
+    add_refused(report, everything, text);
     if (outcome->output_truncated)
         add_line(text, "output was cut off by the limit output");
     if (outcome->survivors_killed > 0)

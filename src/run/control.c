@@ -149,6 +149,19 @@ static void say_warnings(struct control *control, const struct report *report)
         }
 }
 
+void control_denials(struct control *control, const struct report *report)
+{
+    const struct denial_list *denials = &report->denials;
+
+    for (; control->started && control->denied < denials->count; control->denied++) {
+        struct writer writer;
+
+        begin_line(control, &writer, "denial");
+        denial_write(&writer, &denials->items[control->denied]);
+        end_line(control, &writer, false);
+    }
+}
+
 static void say_started(void *self)
 {
     struct control *control = self;
@@ -166,6 +179,7 @@ static void say_started(void *self)
     plan_surfaces_write(&writer, "surfaces", s->plan->claims);
     end_line(control, &writer, true);
     say_warnings(control, s->report);
+    control_denials(control, s->report);
 }
 
 static void say_limit(void *self, const char *name)
@@ -520,6 +534,7 @@ int control_finish(struct control *control, const struct report *report, int sta
     control->supervision = NULL; /* nothing is left that could be ended, and the loop has gone with it */
     control->polling = false;
     say_warnings(control, report);
+    control_denials(control, report);
     begin_line(control, &writer, "ended");
     writer_integer(&writer, "status", status);
     report_write(report, &writer, "report");

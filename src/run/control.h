@@ -25,6 +25,7 @@ struct control {
     bool started;     /* was said */
     bool overlong;    /* in a line that is longer than any may be */
     size_t warned[4]; /* warnings that were said, of each list of them */
+    size_t denied;    /* refusals that were said */
     int64_t line;     /* number of the last line that came in, from 1 */
     int64_t lost;     /* lines that found no room since one did */
     struct text out;  /* what waits, from `sent` on */
@@ -40,6 +41,9 @@ int control_begin(struct control *control, int fd);
 
 /* Reads and obeys from the start of the loop on; the end of the channel ends the run. */
 extern const struct part_calls control_part;
+
+/* control_denials() - say the refusals of the report that were not said yet, once the command has started. */
+void control_denials(struct control *control, const struct report *report);
 
 /* control_gone() - has the other side gone by now? To be asked before anything starts. */
 bool control_gone(const struct control *control);

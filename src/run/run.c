@@ -135,6 +135,9 @@ static int prepare(struct run *run, int standard[3])
     r = relays_prepare(&run->relays, run->terminal.on, run_output_limit(run), standard);
     if (r < 0)
         return run_fail(run, -r, "make the relays");
+    r = observer_begin(&run->observer, run->resolved, run->plan, run->report, run->control);
+    if (r < 0)
+        return run_fail(run, -r, "prepare the observer");
     /* /dev/stdout and /dev/stderr open these pipes anew, by their owner and mode. */
     for (int fd = 0; fd < 3 && run->resolved->switch_user; fd++)
         if (standard[fd] != fd && !run->terminal.on[fd] &&
@@ -220,6 +223,8 @@ int run_prepare_watch(struct run *run)
         run->supervision.parts[run->supervision.part_count++] = (struct part){&gateway_part, &run->gateway};
     if (run->control)
         run->supervision.parts[run->supervision.part_count++] = (struct part){&control_part, run->control};
+    if (run->observer.wanted)
+        run->supervision.parts[run->supervision.part_count++] = (struct part){&observer_part, &run->observer};
     return supervise_prepare(&run->supervision);
 }
 
@@ -247,6 +252,7 @@ static void abandon(struct run *run)
         kill(run->pid, SIGKILL);
     attest_end(&run->attestation);
     gateway_abandon(&run->gateway);
+    observer_abandon(&run->observer);
     keeper_end(&run->terminal.keeper, false);
     while (run->pid > 0 && (waitpid(-1, NULL, __WALL) > 0 || errno == EINTR))
         children_kill(0);
@@ -345,6 +351,7 @@ static void clear_run(struct run *run)
     run->tmp = (struct tmp_directory)TMP_DIRECTORY_NONE;
     terminal_clear(&run->terminal);
     gateway_clear(&run->gateway);
+    observer_clear(&run->observer);
     for (int fd = 0; fd < 3; fd++)
         run->relays.relay[fd] = (struct relay){.from = -1, .to = -1, .pipe = -1, .theirs = -1, .waiter = -1};
 }

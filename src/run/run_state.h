@@ -9,6 +9,7 @@
 #include "run/attest.h"
 #include "run/gateway.h"
 #include "run/limits.h"
+#include "run/observer.h"
 #include "run/relay.h"
 #include "run/spawn.h"
 #include "run/supervise.h"
@@ -37,6 +38,7 @@ struct run {
     pid_t becoming;  /* who said HERE and becomes the command: `pid`, or process 2 of a pid namespace */
     int becoming_fd; /* the same as a pidfd, -1: it is `pid` */
     struct limits limits;
+    struct observer observer;
     struct supervision supervision;
     struct attestation attestation; /* last: most of it is never touched, and not cleared */
 };

@@ -68,6 +68,20 @@ static int chain_cannot(struct run *run, int32_t value)
     return host_lack_error(&run->report->error, &lack, "the namespaces of this run");
 }
 
+/* observe-run has handed its calls over, or says why it cannot. */
+static int take_observed(struct run *run, struct handed_over *handed, int errnum, pid_t writer)
+{
+    int r = handed->count > 1
+                ? -EPROTO
+                : observer_take(&run->observer, handed->count == 1 ? handed->fd[0] : -1, errnum, writer,
+                                run->plan, run->plan->private_tmp ? run->tmp.path : NULL);
+
+    handed_close(handed);
+    if (r < 0)
+        return run_fail(run, -r, r == -EPROTO ? "understand the chain" : "start the observer");
+    return 0;
+}
+
 /* GUARD, HERE and RESULTS: the guard is a process of its own, so its word may come at any point. Everything
  * else, and anything twice, is no chain of ours. */
 static int collect(struct run *run, struct channel_results *results, size_t *ret_size)
@@ -96,6 +110,13 @@ static int collect(struct run *run, struct channel_results *results, size_t *ret
         if (!here && word && message.word.type == CHANNEL_TERMINAL && handed.count == 1 &&
             terminal_take(&run->terminal, handed.fd[0], writer))
             continue;
+        if (!here && word && message.word.type == CHANNEL_OBSERVED) {
+            int r = take_observed(run, &handed, message.word.value, writer);
+
+            if (r < 0)
+                return r;
+            continue;
+        }
         handed_close(&handed);
         if (!here && word && message.word.type == CHANNEL_CANNOT)
             return chain_cannot(run, message.word.value);
@@ -103,6 +124,8 @@ static int collect(struct run *run, struct channel_results *results, size_t *ret
             message.word.value == CHANNEL_VERSION) {
             here = true;
             run->becoming = writer;
+            if (observer_adopt(&run->observer, writer) < 0)
+                return run_fail(run, EPROTO, "understand the chain");
             if (run->plan->pid_namespace)
                 run->becoming_fd = (int)kernel_call(SYS_pidfd_open, writer, 0, 0, 0, 0, 0);
             if (run->plan->pid_namespace && run->becoming_fd < 0)
@@ -167,6 +190,9 @@ int run_talk(struct run *run)
     r = run->plan->foreign ? foreign_hold(run->pid) : 0;
     if (r < 0)
         return run_fail(run, -r, "hold the process in front of the command");
+    r = observer_go(&run->observer);
+    if (r < 0)
+        return run_fail(run, -r, "tell the observer");
     r = channel_send(run->channel, &go, sizeof(go), NULL, 0);
     /* Closing the canaries takes longer than the command may need to start. None of them has a name by now
      * that the command could reach. */

@@ -23,6 +23,10 @@ is() {
 runs "exit 0" 0 exited -w . -- true
 is "mode by an option" .mode.from option
 is "effective mode" .mode.effective workspace-write
+is "somebody observed" .denials.channel observer
+is "nothing was lost" .denials.lost 0
+is "nothing was refused" .denials.items "[]"
+runs "without an observer" 0 exited -w . --denials off -- true
 is "no observer, and none pretended" .denials.channel none
 is "nothing is said to be complete" .denials.complete False
 is "lost is not known" .denials.lost null

@@ -51,7 +51,6 @@ refused "a forwarded port of one's own" 125 no-such-network "leave it out" -n ho
 refused "control: no such descriptor" 125 control-unusable "not open" --control fd:77 -- touch "$dir/ran"
 refused "control: one of the command's" 125 option-value "0 to 2" --control fd:1 -- touch "$dir/ran"
 refused "control: neither" 125 option-value "for example --control fd:3" --control x -- touch "$dir/ran"
-refused "denials" 125 not-in-this-version "use --denials off" --denials auto -- touch "$dir/ran"
 echo '{"policy": 1, "network": {"mode": "listed"}}' >"$dir/listed.json"
 refused "listed network of a file" 125 no-network-namespace "net.listed" -b landlock --policy "$dir/listed.json" -- touch "$dir/ran"
 refused "a limit of wrong size is named" 125 bad-value "cpu=much is not a duration" --limit memory=1G,cpu=much -- touch "$dir/ran"

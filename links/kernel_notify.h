@@ -1,0 +1,52 @@
+/*
+ * kernel_notify.h - notifications of a system call filter, and what tells how a file is opened.
+ *
+ * Should:  be included through kernel_abi.h.
+ */
+#ifndef CONFINE_LINKS_KERNEL_NOTIFY_H
+#define CONFINE_LINKS_KERNEL_NOTIFY_H
+
+#include <stdint.h>
+
+/* The kernel's structures, by names of our own: headers of other versions may be there as well. */
+struct notify_call {
+    int32_t nr;
+    uint32_t arch;
+    uint64_t instruction_pointer;
+    uint64_t args[6];
+};
+
+struct notify_request {
+    uint64_t id;
+    uint32_t pid; /* the thread, as the receiver sees it; 0: it cannot be seen */
+    uint32_t flags;
+    struct notify_call call;
+};
+
+struct notify_answer {
+    uint64_t id;
+    int64_t value;
+    int32_t error;
+    uint32_t flags;
+};
+
+#define NOTIFY_CONTINUE     1U /* flag of an answer: the call goes on as if nobody had looked */
+#define NOTIFY_SYNC_WAKE_UP 1UL
+
+/* Both architectures have the same. */
+#define NOTIFY_IOCTL_RECEIVE   0xc0502100U
+#define NOTIFY_IOCTL_SEND      0xc0182101U
+#define NOTIFY_IOCTL_VALID     0x40082102U
+#define NOTIFY_IOCTL_SET_FLAGS 0x40082104U
+
+/* Flags of open that the libc may hide. What makes O_TMPFILE, without the O_DIRECTORY that is in it as well.
+ */
+#define OPEN_TMPFILE_BIT 020000000
+
+#define AT_EACCESS_FLAG 0x200
+
+/* statfs: the mount is read-only; and file systems that are known by their number. */
+#define STATFS_RDONLY    1
+#define STATFS_PROC_TYPE 0x9fa0
+
+#endif

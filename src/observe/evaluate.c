@@ -1,0 +1,174 @@
+/*
+ * evaluate.c - what the kernel will say to a call, from the policy that it was told.
+ *
+ * Should:  follow the order in which the kernel asks: what an ordinary file system refuses by itself, a
+ *          file's mode, a read-only mount of the machine's, is no refusal of the sandbox.
+ * Mustn't: be asked for anything but a report: nothing is granted or refused by it.
+ */
+#include "observe/evaluate.h"
+
+#include <string.h>
+
+#define PORT_NAMES 53 /* where names are looked up */
+
+static bool has_link(const struct plan *plan, const char *name)
+{
+    for (size_t i = 0; i < plan->word_count; i++)
+        if (plan->words[i].kind == WORD_TEXT && strcmp(plan->words[i].text, name) == 0)
+            return true;
+    return false;
+}
+
+static void add_place(struct rules *rules, const char *path)
+{
+    if (path && rules->place_count < PLACES_MOST)
+        rules->places[rules->place_count++] = path;
+}
+
+void rules_make(struct rules *rules, const struct resolved *resolved, const struct plan *plan,
+                const char *tmp)
+{
+    static const char *const own[] = {"/tmp", "/dev/shm", "/dev/pts"};
+
+    *rules = (struct rules){.resolved = resolved,
+                            .view = plan->own_tmp != NULL,
+                            .layer = has_link(plan, "landlock-run"),
+                            .protects = plan->own_tmp != NULL && !plan->foreign &&
+                                        !resolved->open[SURFACE_FS_PROTECTED],
+                            .cut = plan->own_tmp != NULL && resolved->policy->network == NETWORK_NONE};
+    add_place(rules, tmp);
+    for (size_t i = 0; rules->view && i < ARRAY_SIZE(own); i++)
+        add_place(rules, own[i]);
+    for (size_t i = 0; i < resolved->cache_count && plan->overlays; i++)
+        if (resolved->caches[i].place != SIZE_MAX)
+            add_place(rules, resolved->paths[resolved->caches[i].place].path);
+}
+
+bool rules_writable(const struct rules *rules, const char *path)
+{
+    const struct resolved *resolved = rules->resolved;
+
+    for (size_t i = 0; i < rules->place_count; i++)
+        if (path_contains(rules->places[i], path))
+            return true;
+    for (size_t i = 0; i < resolved->path_count; i++) {
+        const struct resolved_path *granted = &resolved->paths[i];
+
+        if ((granted->grant == GRANT_WRITE || granted->grant == GRANT_DEVICE) &&
+            path_contains(granted->path, path))
+            return true;
+    }
+    return false;
+}
+
+size_t rules_protected(const struct rules *rules, const char *path, bool around)
+{
+    const struct strings *held = &rules->resolved->protected_paths;
+
+    for (size_t i = 0; rules->protects && i < held->count; i++)
+        if (path_contains(held->items[i], path) || (around && path_contains(path, held->items[i])))
+            return i + 1;
+    return 0;
+}
+
+bool rules_readable(const struct rules *rules, const char *path, size_t *ret_hidden)
+{
+    const struct resolved *resolved = rules->resolved;
+
+    *ret_hidden = 0;
+    for (size_t i = 0; i < resolved->hidden_count; i++)
+        if (!resolved->hidden[i].held && path_contains(resolved->hidden[i].path, path)) {
+            *ret_hidden = i + 1;
+            return false;
+        }
+    if (!resolved->policy->readable_listed || rules_writable(rules, path))
+        return true;
+    for (size_t i = 0; i < resolved->path_count; i++) {
+        const struct resolved_path *granted = &resolved->paths[i];
+
+        if ((granted->grant == GRANT_READ || granted->grant == GRANT_SHOW) &&
+            path_contains(granted->path, path))
+            return true;
+    }
+    return false;
+}
+
+static bool is_special(mode_t type)
+{
+    return S_ISCHR(type) || S_ISBLK(type) || S_ISFIFO(type) || S_ISSOCK(type);
+}
+
+static enum surface surface_of(enum denial_operation operation, const struct object *object)
+{
+    if (operation == DENIAL_METADATA)
+        return SURFACE_FS_METADATA;
+    if (operation == DENIAL_TRUNCATE)
+        return SURFACE_FS_TRUNCATE;
+    if (operation == DENIAL_WRITE && (S_ISCHR(object->type) || S_ISBLK(object->type)))
+        return SURFACE_FS_DEVICE;
+    if (operation == DENIAL_WRITE && S_ISFIFO(object->type))
+        return SURFACE_FS_SPECIAL;
+    return SURFACE_FS_WRITE;
+}
+
+struct verdict evaluate_change(const struct rules *rules, enum denial_operation operation,
+                               const struct object *object)
+{
+    struct verdict verdict = {.surface = surface_of(operation, object)};
+    bool moves = operation == DENIAL_REMOVE || operation == DENIAL_RENAME;
+    bool opens = operation == DENIAL_WRITE && is_special(object->type); /* no mount refuses that */
+    size_t held = rules_protected(rules, object->path, moves);
+
+    if (held) {
+        verdict.answer = object->mode_first && object->by_mode ? ANSWER_BY_MODE : ANSWER_REFUSED;
+        verdict.surface = SURFACE_FS_PROTECTED;
+        verdict.rule = DENIAL_BY_PROTECT;
+        verdict.index = held - 1;
+        return verdict;
+    }
+    if (object->granted || rules_writable(rules, object->path))
+        return verdict;
+    if (rules->view && object->read_only && object->read_only_outside && !opens)
+        return verdict; /* so it is for everybody on this machine */
+    if (object->mode_first && object->by_mode)
+        verdict.answer = ANSWER_BY_MODE;
+    else if ((rules->view && object->read_only && !opens) ||
+             (rules->layer && operation != DENIAL_METADATA && (object->exists || !moves)))
+        verdict.answer = ANSWER_REFUSED;
+    return verdict;
+}
+
+struct verdict evaluate_read(const struct rules *rules, const struct object *object)
+{
+    struct verdict verdict = {.surface = SURFACE_FS_READ};
+    size_t hidden;
+
+    if (object->granted || rules_readable(rules, object->path, &hidden))
+        return verdict;
+    if (object->by_mode) {
+        verdict.answer = ANSWER_BY_MODE;
+        return verdict;
+    }
+    verdict.answer = ANSWER_REFUSED;
+    if (hidden) {
+        verdict.surface = SURFACE_FS_HIDDEN;
+        verdict.rule = DENIAL_BY_HIDE;
+        verdict.index = hidden - 1;
+    }
+    return verdict;
+}
+
+struct verdict evaluate_network(const struct rules *rules, enum denial_operation operation,
+                                const struct peer *peer)
+{
+    struct verdict verdict = {.surface = peer->datagram ? SURFACE_NET_UDP : SURFACE_NET_TCP,
+                              .rule = DENIAL_BY_NETWORK};
+    bool inside = peer->loopback || (operation == DENIAL_BIND && peer->any);
+
+    /* A loopback of its own is the command's; but nobody answers for names there. */
+    if (operation != DENIAL_BIND && inside && peer->port == PORT_NAMES)
+        inside = false;
+    if (rules->cut && peer->inet && !inside)
+        verdict.answer = ANSWER_REFUSED;
+    return verdict;
+}

@@ -1,0 +1,84 @@
+/*
+ * evaluate.h - policy and plan on one side, an object on the other: would it be refused, and by which rule?
+ *
+ * Pure: nothing is opened, read or remembered here.
+ */
+#ifndef CONFINE_OBSERVE_EVALUATE_H
+#define CONFINE_OBSERVE_EVALUATE_H
+
+#include "observe/observe.h"
+
+#define PLACES_MOST 12
+
+/* What the rules are, for one run. */
+struct rules {
+    const struct resolved *resolved;
+    bool view;     /* the command has mounts of its own: what it may not change is read-only there */
+    bool layer;    /* a layer of Landlock holds files */
+    bool protects; /* protected paths are held */
+    bool cut;      /* no network but a loopback of its own */
+    const char *places[PLACES_MOST]; /* writable besides what is granted, by name */
+    size_t place_count;
+};
+
+/* What was found out about one object, or about the directory of one that is missing. */
+struct object {
+    const char *path;
+    bool exists;
+    mode_t type;
+    bool granted;           /* by a rule that follows objects: it is, or is in, one of them by another name */
+    bool read_only;         /* its mount, in the command's view */
+    bool read_only_outside; /* the same name's, in ours */
+    bool by_mode;           /* mode or owner refuse as well */
+    bool mode_first;        /* the kernel asks them before anything else */
+};
+
+enum answer {
+    ANSWER_ALLOWED = 0, /* as far as the sandbox is asked */
+    ANSWER_REFUSED,
+    ANSWER_BY_MODE, /* refused without the sandbox having been asked */
+};
+
+struct verdict {
+    enum answer answer;
+    enum surface surface;
+    enum denial_rule rule;
+    size_t index;
+};
+
+/* rules_make() - @rules of a run. @tmp: its private temp directory on disk, NULL: none */
+void rules_make(struct rules *rules, const struct resolved *resolved, const struct plan *plan,
+                const char *tmp);
+
+/* rules_writable() - is @path, by its name, one that the command may change? */
+bool rules_writable(const struct rules *rules, const char *path);
+
+/* rules_protected() - 1 + the index of what is protected and holds @path; with @around also what is below
+ * it. 0: nothing. */
+size_t rules_protected(const struct rules *rules, const char *path, bool around);
+
+/* rules_readable() - by name; where reading is not restricted everything is that is not hidden.
+ * @ret_hidden: 1 + the index of what is hidden and holds it, else 0 */
+bool rules_readable(const struct rules *rules, const char *path, size_t *ret_hidden);
+
+/* evaluate_change() - an operation that changes an object, or the directory that it is in. */
+struct verdict evaluate_change(const struct rules *rules, enum denial_operation operation,
+                               const struct object *object);
+
+/* evaluate_read() - reading or executing it. */
+struct verdict evaluate_read(const struct rules *rules, const struct object *object);
+
+/* An address of the network; port in host byte order. */
+struct peer {
+    bool inet;     /* IPv4 or IPv6 */
+    bool loopback; /* or no address at all: any */
+    bool any;
+    bool datagram;
+    unsigned port;
+};
+
+/* evaluate_network() - connecting, sending to or binding to it. */
+struct verdict evaluate_network(const struct rules *rules, enum denial_operation operation,
+                                const struct peer *peer);
+
+#endif

@@ -1,0 +1,443 @@
+/*
+ * judge.c - what a call will come to.
+ *
+ * Should:  copy the kernel's own order for each call: what it refuses before anybody asks for a right is no
+ *          refusal of ours. Mustn't: look at anything twice; what was opened is what is judged.
+ */
+#include "observe/judge.h"
+
+#include "links/observe_calls.h"
+#include "observe/memory.h"
+#include "observe/paths.h"
+#include "observe/record.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define FOLLOW_NOT  0x100 /* AT_SYMLINK_NOFOLLOW */
+#define REMOVE_DIR  0x200 /* AT_REMOVEDIR */
+#define LINK_FOLLOW 0x400 /* AT_SYMLINK_FOLLOW, of linkat */
+#define EMPTY_PATH  0x1000
+#define CWD_NUMBER  (-100)
+#define RENAME_KEEP 1 /* RENAME_NOREPLACE */
+#define UP_MOST     64
+
+struct named {
+    struct target target;
+    char text[OBSERVE_PATH]; /* as the call has it */
+};
+
+static struct named first, second;
+
+static const struct observe_call *find_call(const struct notify_request *request)
+{
+    for (size_t i = 0; i < OBSERVE_CALLS; i++)
+        if (observe_calls[i].nr == request->call.nr)
+            return &observe_calls[i];
+    return NULL;
+}
+
+static bool is_valid(const struct judge *judge, const struct notify_request *request)
+{
+    uint64_t id = request->id;
+
+    return kernel_call(SYS_ioctl, judge->listener, NOTIFY_IOCTL_VALID, KERNEL_PTR(&id), 0, 0, 0) == 0;
+}
+
+void judge_refuse(const struct judge *judge, const struct notify_request *request,
+                  enum denial_operation operation, const struct verdict *verdict, const char *name,
+                  bool is_address, bool by_mode)
+{
+    struct refusal refusal = {.verdict = *verdict,
+                              .operation = operation,
+                              .name = name,
+                              .is_address = is_address,
+                              .by_mode = by_mode,
+                              .pid = (pid_t)request->pid};
+
+    /* Whoever was interrupted calls again, and is announced again. */
+    if (verdict->answer == ANSWER_REFUSED && is_valid(judge, request))
+        record_refusal(judge->wire, &refusal);
+}
+
+/* A path of the call, resolved. Return: can it be judged? */
+static bool take_name(const struct judge *judge, const struct notify_request *request, int directory,
+                      int argument, bool follow, struct named *named)
+{
+    int at = directory < 0 ? CWD_NUMBER : (int)(uint32_t)request->call.args[directory];
+    ssize_t length =
+        memory_text((pid_t)request->pid, request->call.args[argument], named->text, sizeof(named->text));
+
+    named->target.object = named->target.parent = -1;
+    if (length == -EFAULT || length == -ENAMETOOLONG)
+        return false; /* the kernel will say the same */
+    if (length < 0) {
+        if (is_valid(judge, request))
+            record_unreadable();
+        return false;
+    }
+    if (!is_valid(judge, request))
+        return false;
+    target_resolve(&named->target, (pid_t)request->pid, at, named->text, follow);
+    if (named->target.unreadable && is_valid(judge, request))
+        record_unreadable();
+    return !named->target.unreadable && !named->target.outside && named->target.errnum == 0;
+}
+
+static bool take_descriptor(const struct judge *judge, const struct notify_request *request, int fd,
+                            struct named *named)
+{
+    target_descriptor(&named->target, (pid_t)request->pid, fd);
+    if (named->target.unreadable && is_valid(judge, request))
+        record_unreadable();
+    return !named->target.unreadable && !named->target.outside && named->target.errnum == 0;
+}
+
+/* The last component of what was asked for. Return: false for `.` and `..`, which nothing is made or removed
+ * by. */
+static bool has_last(const char *name)
+{
+    size_t length = strlen(name);
+    const char *at;
+
+    while (length > 0 && name[length - 1] == '/')
+        length--;
+    at = name + length;
+    while (at > name && at[-1] != '/')
+        at--;
+    length -= (size_t)(at - name);
+    return length > 0 && !(at[0] == '.' && (length == 1 || (length == 2 && at[1] == '.')));
+}
+
+static bool is_read_only(int fd)
+{
+    struct statfs seen;
+
+    return fstatfs(fd, &seen) == 0 && (seen.f_flags & STATFS_RDONLY);
+}
+
+/* The same name in our own view: is its mount read-only there too? */
+static bool is_read_only_outside(const struct target *target)
+{
+    static char path[OBSERVE_PATH];
+    char *slash;
+    bool answer;
+    int fd = open_only(AT_FDCWD, target->path, 0);
+
+    if (fd == -ENOENT) {
+        memcpy(path, target->path, strlen(target->path) + 1);
+        slash = strrchr(path, '/');
+        if (slash)
+            slash[slash == path] = '\0';
+        fd = open_only(AT_FDCWD, path, 0);
+    }
+    if (fd < 0)
+        return false;
+    answer = is_read_only(fd);
+    close(fd);
+    return answer;
+}
+
+static bool is_granted(const struct resolved *resolved, const struct stat *st, bool writing)
+{
+    for (size_t i = 0; i < resolved->path_count; i++) {
+        const struct resolved_path *path = &resolved->paths[i];
+        bool grants = path->grant == GRANT_WRITE || path->grant == GRANT_DEVICE ||
+                      (!writing && (path->grant == GRANT_READ || path->grant == GRANT_SHOW));
+
+        if (grants && path->device == st->st_dev && path->inode == st->st_ino)
+            return true;
+    }
+    return false;
+}
+
+/* Is the directory FD, or one above it, granted? Landlock follows objects, whatever they are called. */
+static bool is_below_granted(const struct resolved *resolved, int fd, bool writing)
+{
+    struct stat st, below = {0};
+    bool found = false;
+    int at = fd;
+
+    for (int up = 0; up < UP_MOST && at >= 0 && fstat(at, &st) == 0 && !found; up++) {
+        int above;
+
+        if (up > 0 && st.st_dev == below.st_dev && st.st_ino == below.st_ino)
+            break;
+        found = is_granted(resolved, &st, writing);
+        above = found ? -1 : open_only(at, "..", 0);
+        if (at != fd && at >= 0)
+            close(at);
+        at = above;
+        below = st;
+    }
+    if (at >= 0 && at != fd)
+        close(at);
+    return found;
+}
+
+/* The directory that TARGET is in: its name is canonical, so no link leads astray. -1: not known. */
+static int find_parent(struct target *target, pid_t pid)
+{
+    static char location[OBSERVE_PATH + 40];
+    char *slash;
+
+    if (target->parent >= 0 || target->path[0] != '/' || target->path[1] == '\0')
+        return target->parent;
+    number_join(location, "/proc/", (unsigned)pid, "/root");
+    memcpy(location + strlen(location), target->path, strlen(target->path) + 1);
+    slash = strrchr(location, '/');
+    slash[1] = '\0';
+    target->parent = open_only(AT_FDCWD, location, O_DIRECTORY);
+    return target->parent;
+}
+
+/* Does the object's mode let the command? What its mount says is another matter (EROFS). */
+static bool may_access(int fd, int mode)
+{
+    long r = kernel_call(SYS_faccessat2, fd, KERNEL_PTR(""), mode, AT_EACCESS_FLAG | EMPTY_PATH, 0, 0);
+
+    return r != -EACCES && r != -EPERM;
+}
+
+/* Looks at what stands in the way of @operation. @deciding: whose mount and mode count: the object, or the
+ * directory that it is in */
+static struct object look_at(const struct judge *judge, const struct notify_request *request,
+                             struct target *target, enum denial_operation operation, int deciding)
+{
+    const struct rules *rules = &judge->rules;
+    struct object object = {.path = target->path,
+                            .exists = target->object >= 0,
+                            .type = target->object >= 0 ? target->st.st_mode & S_IFMT : 0};
+    bool changes_directory = target->parent >= 0 && deciding == target->parent;
+
+    if (rules_writable(rules, target->path) && !rules_protected(rules, target->path, true))
+        return object; /* nothing else will be asked */
+    if (!rules->view)
+        object.granted = (object.exists && is_granted(rules->resolved, &target->st, true)) ||
+                         is_below_granted(rules->resolved, find_parent(target, (pid_t)request->pid), true);
+    object.read_only = rules->view && is_read_only(deciding);
+    object.read_only_outside = object.read_only && is_read_only_outside(target);
+    if (operation == DENIAL_METADATA)
+        object.by_mode = judge->uid != 0 && target->st.st_uid != judge->uid;
+    else
+        object.by_mode = !may_access(deciding, changes_directory ? W_OK | X_OK : W_OK);
+    return object;
+}
+
+static void judge_object(const struct judge *judge, const struct notify_request *request,
+                         struct target *target, enum denial_operation operation, bool mode_first)
+{
+    struct object object = look_at(judge, request, target, operation, target->object);
+    struct verdict verdict;
+
+    object.mode_first = mode_first;
+    verdict = evaluate_change(&judge->rules, operation, &object);
+    judge_refuse(judge, request, operation, &verdict, target->path, false, object.by_mode);
+}
+
+static void judge_in_directory(const struct judge *judge, const struct notify_request *request,
+                               struct target *target, enum denial_operation operation)
+{
+    /* A file that is there shows its mount as well as its directory would. */
+    int parent = find_parent(target, (pid_t)request->pid), deciding = parent >= 0 ? parent : target->object;
+    struct object object;
+    struct verdict verdict;
+
+    if (deciding < 0)
+        return;
+    object = look_at(judge, request, target, operation, deciding);
+    verdict = evaluate_change(&judge->rules, operation, &object);
+    judge_refuse(judge, request, operation, &verdict, target->path, false, object.by_mode);
+}
+
+/* --- the calls -------------------------------------------------------------------------------------------
+ */
+
+static void judge_reading(const struct judge *judge, const struct notify_request *request,
+                          struct target *target, enum denial_operation operation)
+{
+    struct object object = {.path = target->path, .exists = true, .type = target->st.st_mode & S_IFMT};
+    struct verdict verdict = evaluate_read(&judge->rules, &object);
+
+    if (verdict.answer == ANSWER_ALLOWED)
+        return;
+    object.granted =
+        verdict.rule == DENIAL_BY_DEFAULT &&
+        (is_granted(judge->rules.resolved, &target->st, false) ||
+         is_below_granted(judge->rules.resolved, find_parent(target, (pid_t)request->pid), false));
+    object.by_mode = !may_access(target->object, operation == DENIAL_EXECUTE ? X_OK : R_OK);
+    verdict = evaluate_read(&judge->rules, &object);
+    judge_refuse(judge, request, operation, &verdict, target->path, false, object.by_mode);
+}
+
+static void judge_open(const struct judge *judge, const struct notify_request *request,
+                       const struct observe_call *call)
+{
+    uint32_t flags =
+        call->extra < 0 ? O_CREAT | O_WRONLY | O_TRUNC : (uint32_t)request->call.args[call->extra];
+    bool exclusive = (flags & O_CREAT) && (flags & O_EXCL);
+    bool writes = (flags & O_ACCMODE) != O_RDONLY, truncates = flags & O_TRUNC;
+    struct target *target = &first.target;
+
+    if (flags & O_PATH)
+        return;
+    if (!take_name(judge, request, call->directory, call->path, !(flags & O_NOFOLLOW) && !exclusive, &first))
+        return;
+    if (target->object < 0) {
+        if (flags & O_CREAT)
+            judge_in_directory(judge, request, target, DENIAL_CREATE);
+        return;
+    }
+    if (exclusive || target->is_link || S_ISSOCK(target->st.st_mode))
+        return;
+    if (S_ISDIR(target->st.st_mode)) {
+        if (flags & OPEN_TMPFILE_BIT && writes)
+            judge_object(judge, request, target, DENIAL_CREATE, false);
+        else if (!writes && !(flags & O_CREAT))
+            judge_reading(judge, request, target, DENIAL_READ);
+        return;
+    }
+    truncates = truncates && S_ISREG(target->st.st_mode);
+    if (writes || truncates)
+        judge_object(judge, request, target, writes ? DENIAL_WRITE : DENIAL_TRUNCATE,
+                     !(truncates && judge->rules.view));
+    else
+        judge_reading(judge, request, target, DENIAL_READ);
+}
+
+static void judge_remove(const struct judge *judge, const struct notify_request *request,
+                         const struct observe_call *call)
+{
+    struct target *target = &first.target;
+
+    if (!take_name(judge, request, call->directory, call->path, false, &first) || !has_last(first.text))
+        return;
+    judge_in_directory(judge, request, target, DENIAL_REMOVE);
+}
+
+/* Two names in one call: the kernel says nothing of rights where they are on two file systems. */
+static bool is_across(const struct target *one, const struct target *other)
+{
+    struct stat here, there;
+    int from = one->parent >= 0 ? one->parent : one->object;
+    int to = other->parent >= 0 ? other->parent : other->object;
+
+    return fstat(from, &here) == 0 && fstat(to, &there) == 0 && here.st_dev != there.st_dev;
+}
+
+static bool is_changeable(const struct judge *judge, struct target *target)
+{
+    const struct rules *rules = &judge->rules;
+
+    return rules_writable(rules, target->path) && !rules_protected(rules, target->path, true);
+}
+
+static void judge_two(const struct judge *judge, const struct notify_request *request,
+                      const struct observe_call *call)
+{
+    bool links = call->act == OBSERVE_LINK;
+    bool follow = links && call->extra >= 0 && (request->call.args[call->extra] & LINK_FOLLOW);
+    enum denial_operation operation = links ? DENIAL_LINK : DENIAL_RENAME;
+
+    second.target.object = second.target.parent = -1;
+    if (!take_name(judge, request, call->directory, call->path, follow, &first) || first.target.object < 0 ||
+        !has_last(first.text) ||
+        !take_name(judge, request, call->directory_2, call->path_2, false, &second) ||
+        !has_last(second.text) || (links && second.target.object >= 0))
+        return;
+    /* Without mounts in between the name is looked at before any right. */
+    if (!links && !judge->rules.view && second.target.object >= 0 && call->extra >= 0 &&
+        (request->call.args[call->extra] & RENAME_KEEP))
+        return;
+    if (is_across(&first.target, &second.target) &&
+        !(is_changeable(judge, &first.target) != is_changeable(judge, &second.target)))
+        return;
+    if (!is_changeable(judge, &first.target))
+        judge_in_directory(judge, request, &first.target, operation);
+    else
+        judge_in_directory(judge, request, &second.target, operation);
+}
+
+static void judge_change(const struct judge *judge, const struct notify_request *request,
+                         const struct observe_call *call)
+{
+    uint64_t flags = call->extra >= 0 ? request->call.args[call->extra] : 0;
+    bool follow = call->extra != -2 && !(flags & FOLLOW_NOT);
+    bool got;
+
+    if (call->extra == -3)
+        got = take_descriptor(judge, request, (int)(uint32_t)request->call.args[call->path], &first);
+    else if (request->call.args[call->path] == 0 && call->directory >= 0)
+        got = take_descriptor(judge, request, (int)(uint32_t)request->call.args[call->directory], &first);
+    else
+        got = take_name(judge, request, call->directory, call->path, follow, &first);
+    if (!got && (flags & EMPTY_PATH) && first.text[0] == '\0')
+        got = take_descriptor(judge, request, (int)(uint32_t)request->call.args[call->directory], &first);
+    if (got && first.target.object >= 0)
+        judge_object(judge, request, &first.target, DENIAL_METADATA, false);
+}
+
+static void judge_rest(const struct judge *judge, const struct notify_request *request,
+                       const struct observe_call *call)
+{
+    struct target *target = &first.target;
+    bool follow = call->act == OBSERVE_TRUNCATE || call->act == OBSERVE_EXECUTE;
+
+    if (!take_name(judge, request, call->directory, call->path, follow, &first))
+        return;
+    if (call->act == OBSERVE_EXECUTE && target->object >= 0)
+        judge_reading(judge, request, target, DENIAL_EXECUTE);
+    else if (call->act == OBSERVE_TRUNCATE && target->object >= 0 && S_ISREG(target->st.st_mode))
+        judge_object(judge, request, target, DENIAL_TRUNCATE, true);
+    else if ((call->act == OBSERVE_MAKE || call->act == OBSERVE_DIRECTORY) && target->object < 0)
+        judge_in_directory(judge, request, target, DENIAL_CREATE);
+}
+
+void judge_make(const struct judge *judge, const struct notify_request *request, const char *name)
+{
+    struct target *target = &first.target;
+
+    target_resolve(target, (pid_t)request->pid, CWD_NUMBER, name, false);
+    if (!target->unreadable && !target->outside && target->errnum == 0 && target->object < 0)
+        judge_in_directory(judge, request, target, DENIAL_CREATE);
+}
+
+void judge_call(const struct judge *judge, const struct notify_request *request)
+{
+    const struct observe_call *call = find_call(request);
+
+    first.target.object = first.target.parent = second.target.object = second.target.parent = -1;
+    first.text[0] = '\0';
+    if (!call)
+        return;
+    switch (call->act) {
+    case OBSERVE_OPEN:
+        judge_open(judge, request, call);
+        break;
+    case OBSERVE_REMOVE:
+        judge_remove(judge, request, call);
+        break;
+    case OBSERVE_LINK:
+    case OBSERVE_RENAME:
+        judge_two(judge, request, call);
+        break;
+    case OBSERVE_CHANGE:
+        judge_change(judge, request, call);
+        break;
+    case OBSERVE_CONNECT:
+        judge_network(judge, request, DENIAL_CONNECT);
+        break;
+    case OBSERVE_BIND:
+        judge_network(judge, request, DENIAL_BIND);
+        break;
+    case OBSERVE_SEND:
+        judge_network(judge, request, DENIAL_SEND);
+        break;
+    default:
+        judge_rest(judge, request, call);
+    }
+    target_close(&first.target);
+    target_close(&second.target);
+}

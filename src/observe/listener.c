@@ -1,0 +1,97 @@
+/*
+ * listener.c - the observer's loop: a call is announced, looked at, and goes on.
+ *
+ * Theory of operation. The kernel holds the calling thread until it is answered. The answer is always that
+ * the call goes on, whatever was seen: what refuses stands in the kernel. Until the supervisor says that the
+ * command starts, what is announced is the attestation's, and is answered without a look.
+ *
+ * Should:  answer in any case, and at once; end when the supervisor does.
+ * Mustn't: hold back a call for the sake of a record.
+ */
+#include "observe/judge.h"
+#include "observe/observe.h"
+#include "observe/record.h"
+#include "observe/retreat.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+static void answer(int listener, const struct notify_request *request)
+{
+    struct notify_answer answer = {.id = request->id, .flags = NOTIFY_CONTINUE};
+
+    /* It may be gone, by a signal or by its end: then nobody waits. */
+    (void)kernel_call(SYS_ioctl, listener, NOTIFY_IOCTL_SEND, KERNEL_PTR(&answer), 0, 0, 0);
+}
+
+/* Return: is there more to come? */
+static bool serve_one(const struct judge *judge, bool looks)
+{
+    struct notify_request request;
+    long r;
+
+    memset(&request, 0, sizeof(request)); /* the kernel asks for that */
+    r = kernel_call(SYS_ioctl, judge->listener, NOTIFY_IOCTL_RECEIVE, KERNEL_PTR(&request), 0, 0, 0);
+    if (r == -EINTR || r == -ENOENT)
+        return true;
+    if (r < 0)
+        return false;
+    if (looks && request.pid == 0)
+        record_unreadable();
+    else if (looks)
+        judge_call(judge, &request);
+    answer(judge->listener, &request);
+    return true;
+}
+
+/* A word of the supervisor's. Return: false at its end. */
+static bool hear(int wire, bool *looks)
+{
+    char word;
+    long got = kernel_call(SYS_read, wire, KERNEL_PTR(&word), sizeof(word), 0, 0, 0);
+
+    if (got > 0)
+        *looks = true;
+    return got > 0 || got == -EINTR || got == -EAGAIN;
+}
+
+static void serve(const struct judge *judge)
+{
+    struct pollfd ends[] = {{.fd = judge->wire, .events = POLLIN}, {.fd = judge->listener, .events = POLLIN}};
+    bool looks = false;
+
+    for (;;) {
+        long r;
+
+        ends[0].revents = ends[1].revents = 0;
+        r = kernel_call(SYS_ppoll, KERNEL_PTR(ends), ARRAY_SIZE(ends), 0, 0, 0, 0);
+        if (r < 0 && r != -EINTR)
+            return;
+        if (ends[1].revents & POLLIN && !(ends[0].revents & POLLIN)) {
+            if (!serve_one(judge, looks))
+                return;
+            continue;
+        }
+        if (ends[0].revents && !hear(judge->wire, &looks))
+            return;
+        if (ends[1].revents & (POLLHUP | POLLERR | POLLNVAL))
+            ends[1].fd = -1; /* nobody is left who could call */
+    }
+}
+
+void observe_serve(const struct observe_setup *setup)
+{
+    static struct judge judge;
+
+    judge.listener = OBSERVE_LISTENER;
+    judge.wire = OBSERVE_WIRE;
+    judge.uid = setup->resolved->uid;
+    rules_make(&judge.rules, setup->resolved, setup->plan, setup->tmp);
+    if (retreat(setup) < 0)
+        _exit(1);
+    serve(&judge);
+    record_end(judge.wire);
+    _exit(0);
+}

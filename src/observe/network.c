@@ -1,0 +1,156 @@
+/*
+ * network.c - connecting, binding and sending, as the observer sees them.
+ *
+ * Should:  tell a stream from a datagram: what refuses one need not refuse the other.
+ */
+#include "observe/judge.h"
+#include "observe/memory.h"
+#include "observe/paths.h"
+#include "observe/record.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define PIDFD_OF_THREAD O_EXCL /* PIDFD_THREAD, Linux 6.9 */
+
+union address {
+    struct sockaddr any;
+    struct sockaddr_in inet;
+    struct sockaddr_in6 inet6;
+    struct sockaddr_un name;
+    char bytes[sizeof(struct sockaddr_storage)];
+};
+
+/* The type of the thread's socket, 0: not known. The descriptor is ours for a moment, and used for nothing
+ * else. */
+static int type_of(pid_t pid, int fd)
+{
+    int type = 0, process, copy;
+    socklen_t size = sizeof(type);
+
+    process = (int)kernel_call(SYS_pidfd_open, pid, PIDFD_OF_THREAD, 0, 0, 0, 0);
+    if (process < 0)
+        process = (int)kernel_call(SYS_pidfd_open, pid, 0, 0, 0, 0, 0);
+    if (process < 0)
+        return 0;
+    copy = (int)kernel_call(SYS_pidfd_getfd, process, fd, 0, 0, 0, 0);
+    close(process);
+    if (copy < 0)
+        return 0;
+    if (kernel_call(SYS_getsockopt, copy, SOL_SOCKET, SO_TYPE, KERNEL_PTR(&type), KERNEL_PTR(&size), 0) < 0)
+        type = 0;
+    close(copy);
+    return type;
+}
+
+static void put_number(char *room, unsigned number)
+{
+    number_join(room, ":", number, "");
+}
+
+static void judge_inet(const struct judge *judge, const struct notify_request *request,
+                       enum denial_operation operation, const union address *address)
+{
+    bool four = address->any.sa_family == AF_INET;
+    const struct in6_addr *six = &address->inet6.sin6_addr;
+    uint32_t number = ntohl(address->inet.sin_addr.s_addr);
+    char name[INET6_ADDRSTRLEN + 16] = "[";
+    struct peer peer = {.inet = true, .datagram = false};
+    struct verdict verdict;
+    size_t length;
+
+    if (!four && IN6_IS_ADDR_V4MAPPED(six))
+        number = (uint32_t)six->s6_addr[12] << 24 | (uint32_t)six->s6_addr[13] << 16 |
+                 (uint32_t)six->s6_addr[14] << 8 | six->s6_addr[15];
+    if (four || IN6_IS_ADDR_V4MAPPED(six)) {
+        peer.loopback = number >> 24 == 127 || number == 0;
+        peer.any = number == 0;
+    } else {
+        peer.loopback = IN6_IS_ADDR_LOOPBACK(six) || IN6_IS_ADDR_UNSPECIFIED(six);
+        peer.any = IN6_IS_ADDR_UNSPECIFIED(six);
+    }
+    peer.port = ntohs(four ? address->inet.sin_port : address->inet6.sin6_port);
+    verdict = evaluate_network(&judge->rules, operation, &peer);
+    if (verdict.answer != ANSWER_REFUSED)
+        return;
+    peer.datagram = operation == DENIAL_SEND ||
+                    type_of((pid_t)request->pid, (int)(uint32_t)request->call.args[0]) == SOCK_DGRAM;
+    verdict = evaluate_network(&judge->rules, operation, &peer);
+    if (!inet_ntop(four ? AF_INET : AF_INET6, four ? (const void *)&address->inet.sin_addr : six,
+                   four ? name : name + 1, INET6_ADDRSTRLEN))
+        return;
+    length = strlen(name);
+    if (!four)
+        name[length++] = ']';
+    put_number(name + length, peer.port);
+    judge_refuse(judge, request, operation, &verdict, name, true, false);
+}
+
+/* Is there a socket of this name out here, which is not there inside? */
+static bool is_socket_outside(const struct target *target)
+{
+    struct stat st;
+    int fd = open_only(AT_FDCWD, target->path, 0);
+    bool answer = fd >= 0 && fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) &&
+                  !(target->object >= 0 && st.st_ino == target->st.st_ino && st.st_dev == target->st.st_dev);
+
+    if (fd >= 0)
+        close(fd);
+    return answer;
+}
+
+static void judge_name(const struct judge *judge, const struct notify_request *request,
+                       enum denial_operation operation, const union address *address)
+{
+    static struct target target;
+    struct verdict verdict = {.answer = ANSWER_REFUSED, .surface = SURFACE_UNIX_PATH};
+
+    if (address->name.sun_path[0] == '\0')
+        return; /* no name in any file system */
+    if (operation == DENIAL_BIND) {
+        judge_make(judge, request, address->name.sun_path);
+        return;
+    }
+    target_resolve(&target, (pid_t)request->pid, AT_FDCWD, address->name.sun_path, true);
+    if (!target.outside && (target.path[0] == '/' || target.errnum == ENOENT)) {
+        if (target.path[0] != '/' && address->name.sun_path[0] == '/')
+            memcpy(target.path, address->name.sun_path, strlen(address->name.sun_path) + 1);
+        if (target.path[0] == '/' && is_socket_outside(&target))
+            judge_refuse(judge, request, operation, &verdict, target.path, false, false);
+    }
+    target_close(&target);
+}
+
+void judge_network(const struct judge *judge, const struct notify_request *request,
+                   enum denial_operation operation)
+{
+    static union address address;
+    unsigned argument = operation == DENIAL_SEND ? 4 : 1;
+    uint64_t size = request->call.args[argument + 1];
+    int r;
+
+    if (size < sizeof(address.any.sa_family) || size > sizeof(address.bytes))
+        return; /* EINVAL */
+    memset(&address, 0, sizeof(address));
+    r = memory_bytes((pid_t)request->pid, request->call.args[argument], &address, (size_t)size);
+    if (r == -EFAULT)
+        return;
+    if (r < 0) {
+        record_unreadable();
+        return;
+    }
+    if (address.any.sa_family == AF_UNIX) {
+        address.bytes[sizeof(address.bytes) - 1] = '\0';
+        address.name.sun_path[sizeof(address.name.sun_path) - 1] = '\0';
+        judge_name(judge, request, operation, &address);
+    } else if ((address.any.sa_family == AF_INET && size >= sizeof(address.inet)) ||
+               (address.any.sa_family == AF_INET6 && size >= 24)) {
+        judge_inet(judge, request, operation, &address);
+    }
+}

@@ -1,0 +1,50 @@
+/*
+ * observe.h - the observer: a process outside that sees what is refused to the command, and only tells.
+ */
+#ifndef CONFINE_OBSERVE_OBSERVE_H
+#define CONFINE_OBSERVE_OBSERVE_H
+
+#include "plan/plan.h"
+#include "report/denials.h"
+
+#define OBSERVE_RECORDS 512 /* different refusals; more are counted as lost */
+#define OBSERVE_PATH    4096
+#define OBSERVE_PROGRAM 256
+
+enum observe_message_type {
+    OBSERVE_MESSAGE_NONE = 0,
+    OBSERVE_MESSAGE_NEW,   /* a refusal that was not there before */
+    OBSERVE_MESSAGE_COUNT, /* how often one came */
+    OBSERVE_MESSAGE_END,   /* what was not seen: the last one */
+};
+
+/* One packet on the wire, from the observer; what it holds is believed as far as a stranger's word. */
+struct observe_message {
+    uint32_t type;
+    uint32_t index;      /* of the refusal, from 0 */
+    uint64_t count;      /* COUNT; END: lost */
+    uint64_t unreadable; /* END */
+    int32_t pid;
+    uint32_t surface, operation, rule, noise;
+    uint32_t rule_index;
+    uint32_t by_mode, is_address;
+    char executable[OBSERVE_PROGRAM];
+    char name[OBSERVE_PATH]; /* path or address; only as much is sent as there is */
+};
+
+struct observe_setup {
+    int listener; /* where calls are announced */
+    int wire;     /* a SOCK_SEQPACKET: messages out; one byte in: the command starts; its end: all is over */
+    const struct resolved *resolved;
+    const struct plan *plan;
+    const char *tmp; /* the private temp directory on disk; NULL: none */
+};
+
+/*
+ * observe_serve() - be the observer, in a process of its own.
+ *
+ * Gives up whatever it does not need, first of all. Ends when the wire does.
+ */
+_Noreturn void observe_serve(const struct observe_setup *setup);
+
+#endif

@@ -1,0 +1,425 @@
+/*
+ * paths.c - names, resolved from outside as the kernel does it inside.
+ *
+ * Theory of operation. /proc/PID/root, cwd and fd/N lead into the command's own view. Where no link is on the
+ * way, one open answers: the object's canonical name is the name that was asked for. Everything else is
+ * walked a component at a time, because a link with an absolute text would lead out of the view, into ours;
+ * and because /proc/self is whoever reads it.
+ *
+ * Should:  be right about what it opened; a name that changes meanwhile is another name.
+ * Mustn't: open anything but by O_PATH: a FIFO would wait, a device would act. Mustn't walk without a bound.
+ */
+#include "observe/paths.h"
+
+#include "links/kernel_abi.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define LINKS_MOST 40 /* as in the kernel */
+#define STEPS_MOST 512
+
+int open_only(int directory, const char *name, int flags)
+{
+    return (int)kernel_call(SYS_openat, directory, KERNEL_PTR(name), O_PATH | O_CLOEXEC | flags, 0, 0, 0);
+}
+
+void number_join(char *room, const char *front, unsigned number, const char *back)
+{
+    char digits[12], *at = digits + sizeof(digits);
+    size_t length = strlen(front), count;
+
+    *--at = '\0';
+    do
+        *--at = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    count = strlen(at);
+    memcpy(room, front, length);
+    memcpy(room + length, at, count);
+    memcpy(room + length + count, back, strlen(back) + 1);
+}
+
+static ssize_t read_link(int directory, const char *name, char *room, size_t size)
+{
+    long got =
+        kernel_call(SYS_readlinkat, directory, KERNEL_PTR(name), KERNEL_PTR(room), (long)size - 1, 0, 0);
+
+    if (got < 0)
+        return got;
+    room[got] = '\0';
+    return (size_t)got == size - 1 ? -ENAMETOOLONG : got;
+}
+
+ssize_t path_of(int fd, char *room, size_t size)
+{
+    char name[40];
+
+    number_join(name, "/proc/self/fd/", (unsigned)fd, "");
+    return read_link(AT_FDCWD, name, room, size);
+}
+
+/* --- a walk ----------------------------------------------------------------------------------------------
+ */
+
+struct walk {
+    pid_t pid;
+    int root;                    /* of the thread */
+    int at;                      /* where it stands: a directory, or the end */
+    char rest[2 * OBSERVE_PATH]; /* what is still to be walked */
+    bool follow;
+    unsigned links;
+    int errnum;
+};
+
+static void stand(struct walk *walk, int fd)
+{
+    if (walk->at >= 0 && walk->at != walk->root)
+        close(walk->at);
+    walk->at = fd;
+}
+
+/* TEXT in front of what is left of the walk. */
+static void put_before(struct walk *walk, const char *text, const char *rest)
+{
+    static char joined[2 * OBSERVE_PATH];
+    size_t length = strlen(text), left = strlen(rest);
+
+    if (++walk->links > LINKS_MOST)
+        walk->errnum = ELOOP;
+    else if (length + 1 + left >= sizeof(joined))
+        walk->errnum = ENAMETOOLONG;
+    if (walk->errnum)
+        return;
+    memcpy(joined, text, length);
+    joined[length] = '/';
+    memcpy(joined + length + 1, rest, left + 1);
+    memcpy(walk->rest, joined, length + left + 2);
+}
+
+static bool is_same(int one, int other)
+{
+    struct stat first, second;
+
+    return one >= 0 && other >= 0 && fstat(one, &first) == 0 && fstat(other, &second) == 0 &&
+           first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+static bool is_proc(int fd)
+{
+    struct statfs seen;
+
+    return fstatfs(fd, &seen) == 0 && seen.f_type == STATFS_PROC_TYPE;
+}
+
+/* A link of /proc. What is in a process's directory leads to objects and has no text to be followed; `self`
+ * is the thread's and not ours. Return: was it one? */
+static bool follow_proc(struct walk *walk, const char *name, const char *rest)
+{
+    char top[OBSERVE_PATH], own[40];
+    int fd;
+
+    if (!is_proc(walk->at) || path_of(walk->at, top, sizeof(top)) < 0)
+        return false;
+    if (strcmp(top, "/proc") == 0 && strcmp(name, "self") != 0 && strcmp(name, "thread-self") != 0)
+        return false;
+    number_join(own, "/proc/", (unsigned)walk->pid, "");
+    fd = strcmp(top, "/proc") == 0 ? open_only(AT_FDCWD, own, O_DIRECTORY) : open_only(walk->at, name, 0);
+    if (fd < 0)
+        walk->errnum = -fd;
+    else if (++walk->links > LINKS_MOST)
+        walk->errnum = ELOOP;
+    if (fd >= 0)
+        stand(walk, fd);
+    memmove(walk->rest, rest, strlen(rest) + 1);
+    return true;
+}
+
+/* NAME is a link that FD is open on. */
+static void follow_link(struct walk *walk, int fd, const char *name, const char *rest)
+{
+    static char text[OBSERVE_PATH];
+    ssize_t length;
+
+    if (follow_proc(walk, name, rest))
+        return;
+    length = read_link(fd, "", text, sizeof(text));
+    if (length <= 0) {
+        walk->errnum = length < 0 ? (int)-length : ENOENT;
+        return;
+    }
+    if (text[0] == '/')
+        stand(walk, walk->root);
+    put_before(walk, text, rest);
+}
+
+/* The next component of the way; what is missing at the end stays in `rest`. Return: is there more to do? */
+static bool step(struct walk *walk)
+{
+    static char name[NAME_MAX + 1];
+    const char *start = walk->rest + strspn(walk->rest, "/");
+    size_t length = strcspn(start, "/");
+    const char *rest = start + length;
+    bool last = rest[strspn(rest, "/")] == '\0';
+    struct stat st;
+    int fd;
+
+    if (length == 0) {
+        walk->rest[0] = '\0';
+        return false;
+    }
+    if (length > NAME_MAX) {
+        walk->errnum = ENAMETOOLONG;
+        return false;
+    }
+    memcpy(name, start, length);
+    name[length] = '\0';
+    if (strcmp(name, "..") == 0 && is_same(walk->at, walk->root)) {
+        memmove(walk->rest, rest, strlen(rest) + 1);
+        return true;
+    }
+    fd = open_only(walk->at, name, O_NOFOLLOW);
+    if (fd < 0) {
+        walk->errnum = -fd;
+        memmove(walk->rest, name, length + 1);
+        if (!last)
+            walk->rest[0] = '\0';
+        return false;
+    }
+    if (fstat(fd, &st) == 0 && S_ISLNK(st.st_mode) && (!last || walk->follow || *rest)) {
+        follow_link(walk, fd, name, rest);
+        close(fd);
+        return walk->errnum == 0;
+    }
+    stand(walk, fd);
+    memmove(walk->rest, rest, strlen(rest) + 1);
+    return true;
+}
+
+/* Fills @target with the end of the walk. */
+static void arrive(struct target *target, struct walk *walk)
+{
+    size_t length;
+    ssize_t got = path_of(walk->at, target->path, sizeof(target->path) - NAME_MAX - 2);
+
+    if (got < 0) {
+        target->unreadable = true;
+        return;
+    }
+    target->outside = target->path[0] != '/';
+    if (walk->errnum == ENOENT && walk->rest[0]) { /* its directory is there */
+        target->parent = walk->at == walk->root ? open_only(walk->at, ".", 0) : walk->at;
+        walk->at = -1;
+        length = (size_t)got;
+        if (length > 1)
+            target->path[length++] = '/';
+        memcpy(target->path + length, walk->rest, strlen(walk->rest) + 1);
+        return;
+    }
+    target->errnum = walk->errnum;
+    if (walk->errnum)
+        return;
+    target->object = walk->at == walk->root ? open_only(walk->at, ".", 0) : walk->at;
+    walk->at = -1;
+    if (target->object < 0 || fstat(target->object, &target->st) != 0)
+        target->unreadable = true;
+    target->is_link = S_ISLNK(target->st.st_mode);
+}
+
+static void walk_to(struct target *target, pid_t pid, const char *base, const char *name, bool follow)
+{
+    static struct walk walk;
+    char root[40];
+    unsigned steps = 0;
+
+    number_join(root, "/proc/", (unsigned)pid, "/root");
+    walk.pid = pid;
+    walk.follow = follow;
+    walk.links = 0;
+    walk.errnum = 0;
+    walk.at = -1;
+    memcpy(walk.rest, name, strlen(name) + 1);
+    walk.root = open_only(AT_FDCWD, root, O_DIRECTORY);
+    if (walk.root >= 0)
+        walk.at = name[0] == '/' ? walk.root : open_only(AT_FDCWD, base, 0);
+    if (walk.root < 0 || walk.at < 0) {
+        target->unreadable = true;
+    } else {
+        while (step(&walk))
+            if (++steps > STEPS_MOST) {
+                walk.errnum = ELOOP;
+                break;
+            }
+        arrive(target, &walk);
+    }
+    if (walk.at >= 0 && walk.at != walk.root)
+        close(walk.at);
+    if (walk.root >= 0)
+        close(walk.root);
+}
+
+/* --- the short way ---------------------------------------------------------------------------------------
+ */
+
+/* The name without links, `.` and doubled slashes. Return: false where only a walk can tell. */
+static bool expect(const char *front, const char *name, char *room, size_t size)
+{
+    size_t length = strcmp(front, "/") == 0 ? 0 : strlen(front);
+
+    if (length >= size)
+        return false;
+    memcpy(room, front, length);
+    while (*name) {
+        size_t part;
+
+        name += strspn(name, "/");
+        part = strcspn(name, "/");
+        if (part == 2 && name[0] == '.' && name[1] == '.')
+            return false;
+        if (part > 0 && !(part == 1 && name[0] == '.')) {
+            if (part > NAME_MAX || length + 1 + part >= size)
+                return false;
+            room[length++] = '/';
+            memcpy(room + length, name, part);
+            length += part;
+        }
+        name += part;
+    }
+    if (length == 0)
+        room[length++] = '/';
+    room[length] = '\0';
+    return true;
+}
+
+/* Opens LOCATION, and sees that it is what EXPECTED says. Return: a descriptor; -ESTALE where it is not; or
+ * -errno. */
+static int open_expected(const char *location, const char *expected, int flags)
+{
+    static char seen[OBSERVE_PATH];
+    int fd = open_only(AT_FDCWD, location, flags);
+
+    if (fd < 0)
+        return fd;
+    if (path_of(fd, seen, sizeof(seen)) < 0 || strcmp(seen, expected) != 0) {
+        close(fd);
+        return -ESTALE;
+    }
+    return fd;
+}
+
+/* Without a link on the way. Return: has it been answered? */
+static bool look_up(struct target *target, const char *location, bool follow)
+{
+    static char directory[2 * OBSERVE_PATH];
+    char *slash = strrchr(target->path, '/');
+    size_t length = strlen(location), cut;
+    int fd = open_expected(location, target->path, follow ? 0 : O_NOFOLLOW);
+
+    if (fd >= 0) {
+        target->object = fd;
+        if (fstat(fd, &target->st) != 0)
+            target->unreadable = true;
+        target->is_link = S_ISLNK(target->st.st_mode);
+        return !target->is_link || !follow;
+    }
+    if (fd != -ENOENT || slash == target->path)
+        return false;
+    while (length > 0 && location[length - 1] == '/')
+        length--;
+    for (cut = length; cut > 0 && location[cut - 1] != '/';)
+        cut--;
+    if (cut == 0 || strcmp(location + cut, slash + 1) != 0)
+        return false;
+    memcpy(directory, location, cut);
+    directory[cut] = '\0';
+    *slash = '\0';
+    fd = open_expected(directory, target->path, O_DIRECTORY);
+    *slash = '/';
+    if (fd < 0)
+        return false;
+    target->parent = fd;
+    fd = open_only(fd, slash + 1, O_NOFOLLOW); /* a link that leads nowhere is no free name */
+    if (fd >= 0)
+        close(fd);
+    return fd == -ENOENT;
+}
+
+void target_close(struct target *target)
+{
+    if (target->object >= 0)
+        close(target->object);
+    if (target->parent >= 0)
+        close(target->parent);
+    target->object = target->parent = -1;
+}
+
+static void target_clear(struct target *target)
+{
+    target->parent = target->object = -1;
+    target->errnum = 0;
+    target->unreadable = target->is_link = target->outside = false;
+    target->st.st_mode = 0;
+    target->path[0] = '\0';
+}
+
+void target_resolve(struct target *target, pid_t pid, int directory, const char *name, bool follow)
+{
+    static char location[2 * OBSERVE_PATH], front[OBSERVE_PATH];
+    char base[60];
+    size_t length;
+
+    target_clear(target);
+    if (!*name) {
+        target->errnum = ENOENT;
+        return;
+    }
+    if (directory == AT_FDCWD || name[0] == '/') {
+        number_join(base, "/proc/", (unsigned)pid, name[0] == '/' ? "/root" : "/cwd");
+    } else {
+        char process[40];
+
+        if (directory < 0) {
+            target->errnum = EBADF;
+            return;
+        }
+        number_join(process, "/proc/", (unsigned)pid, "/fd/");
+        number_join(base, process, (unsigned)directory, "");
+    }
+    front[0] = '/';
+    front[1] = '\0';
+    if (name[0] != '/' && read_link(AT_FDCWD, base, front, sizeof(front)) < 0) {
+        target->unreadable = true;
+        return;
+    }
+    length = strlen(base);
+    memcpy(location, base, length);
+    location[length++] = '/';
+    memcpy(location + length, name, strlen(name) + 1);
+    if (front[0] == '/' && expect(front, name, target->path, sizeof(target->path) - NAME_MAX - 2) &&
+        look_up(target, location, follow))
+        return;
+    target_close(target);
+    target_clear(target);
+    walk_to(target, pid, base, name, follow);
+}
+
+void target_descriptor(struct target *target, pid_t pid, int fd)
+{
+    char process[40], name[60];
+
+    target_clear(target);
+    if (fd < 0) {
+        target->errnum = EBADF;
+        return;
+    }
+    number_join(process, "/proc/", (unsigned)pid, "/fd/");
+    number_join(name, process, (unsigned)fd, "");
+    target->object = open_only(AT_FDCWD, name, 0);
+    if (target->object < 0 || fstat(target->object, &target->st) != 0 ||
+        path_of(target->object, target->path, sizeof(target->path)) < 0)
+        target->unreadable = true;
+    target->outside = target->path[0] != '/';
+}

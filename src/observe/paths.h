@@ -1,0 +1,47 @@
+/*
+ * paths.h - what a name means to the command.
+ */
+#ifndef CONFINE_OBSERVE_PATHS_H
+#define CONFINE_OBSERVE_PATHS_H
+
+#include "observe/observe.h"
+
+/* A name, resolved as the kernel would for that thread. */
+struct target {
+    int parent;      /* O_PATH: the directory that it is in; -1: not known */
+    int object;      /* O_PATH; -1: there is none of this name */
+    struct stat st;  /* of the object */
+    int errnum;      /* why the kernel itself would refuse the way to it; 0: it would not */
+    bool unreadable; /* it could not be looked at */
+    bool is_link;    /* the object is a symbolic link, and was not to be followed */
+    bool outside;    /* it has no name: a pipe, a socket, something deleted */
+    char
+        path[OBSERVE_PATH]; /* canonical, in the command's view; its directory and name where it is missing */
+};
+
+/*
+ * target_resolve() - find what @name means.
+ * @pid:       the thread
+ * @directory: a descriptor of it, AT_FDCWD
+ * @follow:    a link at the end is followed
+ *
+ * target_close() is due in any case.
+ */
+void target_resolve(struct target *target, pid_t pid, int directory, const char *name, bool follow);
+
+/* target_descriptor() - the same for what descriptor @fd of the thread is open on. */
+void target_descriptor(struct target *target, pid_t pid, int fd);
+void target_close(struct target *target);
+
+/* path_of() - the canonical name of the object that our descriptor @fd is open on. Return: its length, or
+ * -errno. */
+ssize_t path_of(int fd, char *room, size_t size);
+
+/* open_only() - openat() for looking at something: by O_PATH, the only way that the observer may. Return: a
+ * descriptor or -errno. */
+int open_only(int directory, const char *name, int flags);
+
+/* number_join() - FRONT, a number in decimal, BACK: without a printf, which takes as long as a call. */
+void number_join(char *room, const char *front, unsigned number, const char *back);
+
+#endif

@@ -1,0 +1,199 @@
+/*
+ * record.c - the table of refusals.
+ *
+ * Should:  hold a bound, whatever the command does; say what did not fit.
+ * Mustn't: wait for the reader while the command waits for us.
+ */
+#include "observe/record.h"
+
+#include "links/kernel_abi.h"
+#include "observe/paths.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NAMES_ROOM (512 * 1024) /* pages that are not written are not there */
+
+struct seen {
+    struct verdict verdict;
+    enum denial_operation operation;
+    enum denial_noise noise;
+    bool is_address, by_mode;
+    bool told; /* what it is */
+    pid_t pid;
+    uint32_t name, name_length, program, program_length; /* in `names` */
+    uint32_t hash;
+    uint64_t count, told_count;
+};
+
+static struct {
+    struct seen entries[OBSERVE_RECORDS];
+    uint16_t buckets[1024]; /* 1 + index of an entry */
+    size_t count;
+    char names[NAMES_ROOM];
+    size_t used;
+    uint64_t lost, unreadable;
+} table;
+
+static uint32_t hash_of(const struct refusal *refusal, size_t length)
+{
+    uint32_t hash = 2166136261U ^ (uint32_t)refusal->operation ^ (uint32_t)refusal->verdict.surface << 8;
+
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)refusal->name[i]) * 16777619U;
+    return hash;
+}
+
+static struct seen *find(const struct refusal *refusal, uint32_t hash, size_t length, uint16_t **ret_bucket)
+{
+    for (size_t step = 0; step < ARRAY_SIZE(table.buckets); step++) {
+        uint16_t *bucket = &table.buckets[(hash + step) % ARRAY_SIZE(table.buckets)];
+        struct seen *entry;
+
+        *ret_bucket = bucket;
+        if (!*bucket)
+            return NULL;
+        entry = &table.entries[*bucket - 1];
+        if (entry->hash == hash && entry->operation == refusal->operation &&
+            entry->verdict.surface == refusal->verdict.surface && entry->name_length == length &&
+            memcmp(table.names + entry->name, refusal->name, length) == 0)
+            return entry;
+    }
+    return NULL;
+}
+
+/* Every bash opens its terminal for writing, and every JVM makes a file for its statistics. */
+static enum denial_noise noise_of(const struct refusal *refusal)
+{
+    if (refusal->operation == DENIAL_WRITE && strcmp(refusal->name, "/dev/tty") == 0)
+        return DENIAL_TERMINAL_OF_SHELL;
+    if (strncmp(refusal->name, "/tmp/hsperfdata_", 16) == 0 ||
+        (strncmp(refusal->name, "/proc/", 6) == 0 && strstr(refusal->name, "/coredump_filter")))
+        return DENIAL_JAVA_PERFORMANCE;
+    return DENIAL_NOTABLE;
+}
+
+static uint32_t keep_name(const char *name, size_t length)
+{
+    uint32_t at = (uint32_t)table.used;
+
+    memcpy(table.names + table.used, name, length);
+    table.used += length;
+    return at;
+}
+
+/* Return: was it taken? */
+static bool send_message(int wire, const struct observe_message *message, size_t size, bool wait)
+{
+    for (;;) {
+        struct pollfd room = {.fd = wire, .events = POLLOUT};
+        long put = kernel_call(SYS_write, wire, KERNEL_PTR(message), (long)size, 0, 0, 0);
+
+        if (put != -EAGAIN || !wait)
+            return put >= 0;
+        if (kernel_call(SYS_ppoll, KERNEL_PTR(&room), 1, 0, 0, 0, 0) < 0)
+            return false;
+    }
+}
+
+static void tell_new(int wire, size_t index, bool wait)
+{
+    static struct observe_message message;
+    struct seen *entry = &table.entries[index];
+
+    memset(&message, 0, offsetof(struct observe_message, name));
+    message.type = OBSERVE_MESSAGE_NEW;
+    message.index = (uint32_t)index;
+    message.pid = entry->pid;
+    message.count = entry->count;
+    message.surface = entry->verdict.surface;
+    message.operation = entry->operation;
+    message.rule = entry->verdict.rule;
+    message.rule_index = (uint32_t)entry->verdict.index;
+    message.noise = entry->noise;
+    message.by_mode = entry->by_mode;
+    message.is_address = entry->is_address;
+    memcpy(message.executable, table.names + entry->program, entry->program_length);
+    memcpy(message.name, table.names + entry->name, entry->name_length);
+    entry->told =
+        send_message(wire, &message, offsetof(struct observe_message, name) + entry->name_length, wait);
+    if (entry->told)
+        entry->told_count = entry->count;
+}
+
+static void tell_count(int wire, size_t index)
+{
+    struct observe_message message;
+    struct seen *entry = &table.entries[index];
+
+    memset(&message, 0, offsetof(struct observe_message, name));
+    message.type = OBSERVE_MESSAGE_COUNT;
+    message.index = (uint32_t)index;
+    message.count = entry->count;
+    send_message(wire, &message, offsetof(struct observe_message, name), true);
+}
+
+void record_unreadable(void)
+{
+    table.unreadable++;
+}
+
+void record_refusal(int wire, const struct refusal *refusal)
+{
+    static char program[OBSERVE_PATH];
+    char location[40];
+    size_t length = strlen(refusal->name), program_length;
+    uint32_t hash = hash_of(refusal, length);
+    uint16_t *bucket;
+    struct seen *entry = find(refusal, hash, length, &bucket);
+    long got;
+
+    if (entry) {
+        entry->count++;
+        return;
+    }
+    number_join(location, "/proc/", (unsigned)refusal->pid, "/exe");
+    got = kernel_call(SYS_readlinkat, AT_FDCWD, KERNEL_PTR(location), KERNEL_PTR(program), sizeof(program), 0,
+                      0);
+    program_length = got < 0 ? 0 : (size_t)got;
+    if (program_length >= OBSERVE_PROGRAM)
+        program_length = OBSERVE_PROGRAM - 1;
+    if (table.count == OBSERVE_RECORDS || length >= OBSERVE_PATH ||
+        table.used + length + program_length > NAMES_ROOM) {
+        table.lost++;
+        return;
+    }
+    entry = &table.entries[table.count];
+    *entry = (struct seen){.verdict = refusal->verdict,
+                           .operation = refusal->operation,
+                           .noise = noise_of(refusal),
+                           .is_address = refusal->is_address,
+                           .by_mode = refusal->by_mode,
+                           .pid = refusal->pid,
+                           .hash = hash,
+                           .name_length = (uint32_t)length,
+                           .program_length = (uint32_t)program_length,
+                           .count = 1};
+    entry->name = keep_name(refusal->name, length);
+    entry->program = keep_name(program, program_length);
+    *bucket = (uint16_t)++table.count;
+    tell_new(wire, table.count - 1, false);
+}
+
+void record_end(int wire)
+{
+    struct observe_message message;
+
+    for (size_t i = 0; i < table.count; i++)
+        if (!table.entries[i].told)
+            tell_new(wire, i, true);
+        else if (table.entries[i].told_count != table.entries[i].count)
+            tell_count(wire, i);
+    memset(&message, 0, offsetof(struct observe_message, name));
+    message.type = OBSERVE_MESSAGE_END;
+    message.count = table.lost;
+    message.unreadable = table.unreadable;
+    send_message(wire, &message, offsetof(struct observe_message, name), true);
+}

@@ -1,0 +1,108 @@
+/*
+ * retreat.c - what the observer keeps: its two descriptors, and the calls of which its work consists.
+ *
+ * It reads what the command wrote, so it is what the command would attack. It becomes the command's user,
+ * without capabilities, and a filter leaves it looking: it opens by O_PATH alone, makes no socket and no
+ * process, executes nothing, and answers on the listener.
+ *
+ * Mustn't: go on after any doubt: the supervisor sees its end, and ends the run.
+ */
+#include "observe/retreat.h"
+
+#include "links/kernel_abi.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static const long calls[] = {
+    SYS_ppoll, SYS_process_vm_readv, SYS_readlinkat,   SYS_fstat,       SYS_newfstatat, SYS_fstatfs,
+    SYS_close, SYS_faccessat2,       SYS_pidfd_open,   SYS_pidfd_getfd, SYS_getsockopt, SYS_write,
+    SYS_read,  SYS_exit_group,       SYS_rt_sigreturn,
+};
+
+static const uint32_t commands[] = {NOTIFY_IOCTL_RECEIVE, NOTIFY_IOCTL_SEND, NOTIFY_IOCTL_VALID};
+
+/* Offsets in what the kernel shows to a filter. */
+enum { AT_NR = 0, AT_ARCH = 4, AT_ARGS = 16 };
+
+static int load_filter(void)
+{
+    struct sock_filter code[64];
+    struct sock_fprog program = {.filter = code};
+    unsigned short at = 0;
+
+#define ADD(CODE, YES, NO, K) code[at++] = (struct sock_filter){(uint16_t)(CODE), YES, NO, K}
+    ADD(BPF_LD | BPF_W | BPF_ABS, 0, 0, AT_ARCH);
+    ADD(BPF_JMP | BPF_JEQ | BPF_K, 1, 0, KERNEL_AUDIT_ARCH);
+    ADD(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS);
+    ADD(BPF_LD | BPF_W | BPF_ABS, 0, 0, AT_NR);
+    for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+        ADD(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, (uint32_t)calls[i]);
+        ADD(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
+    }
+    ADD(BPF_JMP | BPF_JEQ | BPF_K, 0, 4, SYS_openat);
+    ADD(BPF_LD | BPF_W | BPF_ABS, 0, 0, AT_ARGS + 16);
+    ADD(BPF_JMP | BPF_JSET | BPF_K, 0, 1, O_PATH);
+    ADD(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
+    ADD(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS);
+    ADD(BPF_JMP | BPF_JEQ | BPF_K, 1, 0, SYS_ioctl);
+    ADD(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS);
+    ADD(BPF_LD | BPF_W | BPF_ABS, 0, 0, AT_ARGS + 8);
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+        ADD(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, commands[i]);
+        ADD(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
+    }
+    ADD(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS);
+#undef ADD
+    program.len = at;
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return -errno;
+    return (int)kernel_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW,
+                            KERNEL_PTR(&program), 0, 0, 0);
+}
+
+/* Everything but the two, which become 0 and 1: nobody may wait for an end that is held here. */
+static int keep_two(const struct observe_setup *setup)
+{
+    if (dup2(setup->listener, OBSERVE_LISTENER) != OBSERVE_LISTENER ||
+        dup2(setup->wire, OBSERVE_WIRE) != OBSERVE_WIRE)
+        return -errno;
+    return (int)kernel_call(SYS_close_range, OBSERVE_WIRE + 1, ~0U, 0, 0, 0, 0);
+}
+
+static int drop_user(const struct resolved *resolved)
+{
+    struct capability_header header = {.version = CAPABILITY_VERSION_3};
+    struct capability_data none[2] = {{0}};
+
+    if (resolved->switch_user &&
+        (kernel_call(SYS_setresgid, resolved->gid, resolved->gid, resolved->gid, 0, 0, 0) < 0 ||
+         kernel_call(SYS_setgroups, 0, 0, 0, 0, 0, 0) < 0 ||
+         kernel_call(SYS_setresuid, resolved->uid, resolved->uid, resolved->uid, 0, 0, 0) < 0))
+        return -EPERM;
+    return (int)kernel_call(SYS_capset, KERNEL_PTR(&header), KERNEL_PTR(none), 0, 0, 0, 0);
+}
+
+int retreat(const struct observe_setup *setup)
+{
+    sigset_t all;
+    long r;
+
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    if (setsid() < 0 || chdir("/") != 0)
+        return -errno;
+    r = keep_two(setup);
+    if (r == 0)
+        r = drop_user(setup->resolved);
+    if (r == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
+        r = -errno;
+    /* Not by every kernel: an older one wakes the caller on another processor, and that is all. */
+    (void)kernel_call(SYS_ioctl, OBSERVE_LISTENER, NOTIFY_IOCTL_SET_FLAGS, NOTIFY_SYNC_WAKE_UP, 0, 0, 0);
+    return r < 0 ? (int)r : load_filter();
+}

@@ -1,0 +1,16 @@
+/*
+ * retreat.h - the observer gives up what it does not need.
+ */
+#ifndef CONFINE_OBSERVE_RETREAT_H
+#define CONFINE_OBSERVE_RETREAT_H
+
+#include "observe/observe.h"
+
+/* Where its two descriptors are afterwards. */
+#define OBSERVE_LISTENER 0
+#define OBSERVE_WIRE     1
+
+/* retreat() - before the first call is looked at. Return: 0 or -errno; then nothing must be looked at. */
+int retreat(const struct observe_setup *setup);
+
+#endif

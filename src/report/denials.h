@@ -1,0 +1,101 @@
+/*
+ * denials.h - what was refused to the command, as far as somebody saw it.
+ *
+ * Should:  say how it is known, and never more than that.
+ * Mustn't: say why the command failed: a refusal happened, that is all.
+ */
+#ifndef CONFINE_REPORT_DENIALS_H
+#define CONFINE_REPORT_DENIALS_H
+
+#include "policy/resolve.h"
+#include "surface/surface.h"
+#include "util/writer.h"
+
+enum denial_operation {
+    DENIAL_NOTHING = 0,
+    DENIAL_READ,
+    DENIAL_WRITE,
+    DENIAL_CREATE,
+    DENIAL_TRUNCATE,
+    DENIAL_REMOVE,
+    DENIAL_RENAME,
+    DENIAL_LINK,
+    DENIAL_METADATA,
+    DENIAL_EXECUTE,
+    DENIAL_CONNECT,
+    DENIAL_BIND,
+    DENIAL_SEND,
+    DENIAL_OPERATIONS
+};
+
+/* Which rule refused. */
+enum denial_rule {
+    DENIAL_BY_DEFAULT = 0, /* nothing grants it */
+    DENIAL_BY_PROTECT,     /* protected_paths[index] */
+    DENIAL_BY_HIDE,        /* hidden[index] */
+    DENIAL_BY_NETWORK,     /* --network none */
+    DENIAL_RULES
+};
+
+/* What programs try at every start and do without. */
+enum denial_noise { DENIAL_NOTABLE = 0, DENIAL_TERMINAL_OF_SHELL, DENIAL_JAVA_PERFORMANCE, DENIAL_NOISES };
+
+struct denial {
+    enum surface surface;
+    enum denial_operation operation;
+    enum denial_noise noise;
+    char *path;       /* canonical, as the command sees it; NULL: it is no file */
+    char *address;    /* of the network; NULL: it is a file */
+    pid_t pid;        /* of the first */
+    char *executable; /* of the first; NULL: not known */
+    uint64_t count;
+    char *rule;      /* a word, and what it names */
+    const char *key; /* of the policy, static: what would have granted it; NULL: nothing of this version */
+    char *value;     /* its value */
+    bool by_mode;    /* the file's mode or owner refuses as well: no grant is enough */
+};
+
+struct denial_list {
+    const char *channel;   /* static: `none`, `observer` */
+    const char *reason;    /* static: why there is no observer, or not all was seen; NULL */
+    bool known;            /* the numbers below are known */
+    uint64_t lost;         /* refusals for which there was no room */
+    uint64_t unreadable;   /* calls whose operands could not be read */
+    const char *covers[8]; /* static: names of the surfaces that were looked at */
+    size_t cover_count;
+    struct denial *items;
+    size_t count;
+};
+
+/*
+ * denials_add() - take over one refusal.
+ * @denial: its texts are copied; rule, key and value are filled here
+ * @rule, @index: see enum denial_rule
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int denials_add(struct denial_list *denials, const struct resolved *resolved, const struct denial *denial,
+                enum denial_rule rule, size_t index);
+
+void denials_free(struct denial_list *denials);
+
+/* denials_write() - all of it as one value. denial_write() - the members of one, into an object that is open.
+ */
+void denials_write(struct writer *writer, const char *key, const struct denial_list *denials);
+void denial_write(struct writer *writer, const struct denial *denial);
+
+/* denials_escalate() - the grants that together would have sufficed for one more try, as one value. Return:
+ * false, and nothing is written, where there is none. */
+bool denials_escalate(struct writer *writer, const char *key, const struct denial_list *denials);
+
+/* denials_notable() - how many are no noise. */
+size_t denials_notable(const struct denial_list *denials);
+
+/* denial_say() - one as a phrase for people and models: `creating /etc/x`; names quoted, cut at @most bytes.
+ */
+void denial_say(const struct denial *denial, size_t most, struct text *text);
+
+/* denial_option() - what would have granted it, as an option; nothing where nothing would. */
+void denial_option(const struct denial *denial, struct text *text);
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * observer.h - the supervisor's side of the observer: it is started, told, listened to, and seen gone.
+ */
+#ifndef CONFINE_RUN_OBSERVER_H
+#define CONFINE_RUN_OBSERVER_H
+
+#include "observe/observe.h"
+#include "report/report.h"
+#include "run/part.h"
+
+struct control;
+
+struct observer {
+    bool wanted;                     /* by the plan */
+    pid_t pid;                       /* 0: none */
+    pid_t observed;                  /* who handed its calls over; 0: nobody has */
+    int wire, theirs;                /* -1: none */
+    uint32_t known[OBSERVE_RECORDS]; /* 1 + index of the report's item, for the observer's number */
+    bool ended, finishing;
+    const struct resolved *resolved;
+    struct report *report;
+    struct control *control; /* that is told at once; NULL: none */
+    struct supervision *supervision;
+    uv_poll_t poll;
+};
+
+/* Listens while the command runs. Nothing without an observer. */
+extern const struct part_calls observer_part;
+
+/* observer_clear() - nothing, with no descriptor. */
+void observer_clear(struct observer *observer);
+
+/* observer_begin() - of a run with @plan; what is seen goes into @report, and is told to @control (NULL:
+ * none) as it comes. Return: 0 or -errno. */
+int observer_begin(struct observer *observer, const struct resolved *resolved, const struct plan *plan,
+                   struct report *report, struct control *control);
+
+/*
+ * observer_take() - the chain has handed over where its calls are announced.
+ * @listener: the caller's; -1: it cannot be, for @errnum
+ * @writer:   who did
+ * @tmp:      the private temp directory, NULL: none
+ *
+ * Starts the observer. Return: 0; -EPROTO where none was waited for; or another -errno.
+ */
+int observer_take(struct observer *observer, int listener, int errnum, pid_t writer, const struct plan *plan,
+                  const char *tmp);
+
+/* observer_adopt() - was it the command's process that handed it over? Return: 0 or -EPROTO. */
+int observer_adopt(const struct observer *observer, pid_t command);
+
+/* observer_go() - the command is about to start: from now on what is refused counts. Return: 0 or -errno. */
+int observer_go(const struct observer *observer);
+
+/* observer_abandon() - end it: nothing has started. */
+void observer_abandon(struct observer *observer);
+
+#endif
