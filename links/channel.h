@@ -7,6 +7,7 @@
  *
  *   namespace -> supervisor LISTENERS   as descriptors, what listens in the network namespace; several
  *   observe -> supervisor OBSERVED      where its refused calls can be seen, as a descriptor; or why not
+ *   namespace -> supervisor ENTRANCE    with --entrance: its user and network namespace, as descriptors
  *   terminal -> supervisor TERMINAL     the other side of the command's own terminal, as a descriptor
  *   guard -> supervisor   GUARD         the guard stands inside its domain
  *   attest -> supervisor  HERE          every link has run
@@ -20,6 +21,9 @@
  *
  * namespace-run --hold makes a session and no command: its one word is HELD, with the descriptors of the
  * namespaces in the order of enum channel_join (SCM_RIGHTS); the network's is missing where there is none.
+ *
+ * namespace-run --serve answers one SERVED to each packet, with an errno or a descriptor, and one before the
+ * first.
  *
  * The end of the channel instead of GO means 125. The command has started if
  * and only if GO was sent and no EXEC_FAILED was read before the end.
@@ -56,6 +60,8 @@ enum channel_type {
     CHANNEL_TERMINAL,
     CHANNEL_LISTENERS,
     CHANNEL_OBSERVED,
+    CHANNEL_ENTRANCE,
+    CHANNEL_SERVED,
 };
 
 /* The step at which namespace-run found that this machine cannot do it; CANNOT's value is step << 16 | errno.

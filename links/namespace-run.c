@@ -2,13 +2,14 @@
  * namespace-run.c - namespaces of one's own, and the view that only they can give.
  *
  *     namespace-run [--map own|all] [--net] [--tmp-size BYTES] [--liveness FD] [--channel FD] [--terminal]
- *                   [--address ADDRESS/BITS]... [--local NETWORK/BITS]... [--listen SOCKET]...
+ *                   [--address ADDRESS/BITS]... [--local NETWORK/BITS]... [--listen SOCKET]... [--entrance]
  *                   [--wait-all] [--nest] [--process-numbers COUNT] [--join-PART FD]...
  *                   [--rw PATH]... [--ro PATH]... [--socket PATH]... [--device PATH]...
  *                   [--hide PATH]... [--cover DIRECTORY --name NAME [--name NAME]...]...
  *                   [--protect PATH]... [--copy PATH]... [--overlay PLACE --upper DIRECTORY]...
  *                   -- COMMAND [ARG]...
  *     namespace-run --hold --liveness FD --channel FD [--map own|all] [--net [...]] [--tmp-size BYTES]
+ *     namespace-run --serve --join-user FD --join-net FD --channel FD
  *
  * The host's tree is there, read-only; /tmp, /dev/shm, /run, /dev and /proc are
  * private; what --rw names is writable. The command is pid 2 of a process
@@ -118,6 +119,10 @@ static bool take_setting(struct namespace *ns, size_t *at)
         ns->wait_all = true;
     } else if (chain_flag(chain, at, "--hold")) {
         ns->hold = true;
+    } else if (chain_flag(chain, at, "--serve")) {
+        ns->serve = true;
+    } else if (chain_flag(chain, at, "--entrance")) {
+        ns->entrance = true;
     } else {
         return namespace_take_join(ns, at) || namespace_take_net(ns, at);
     }
@@ -170,9 +175,9 @@ static void parse_options(struct namespace *ns)
         if (item)
             take_rest(ns, item, &at);
     }
-    if (ns->hold && chain->argv[at])
-        chain_fatal(chain, chain->argv[at], "usage: with --hold there is no command");
-    if (!ns->hold)
+    if ((ns->hold || ns->serve) && chain->argv[at])
+        chain_fatal(chain, chain->argv[at], "usage: with --hold or --serve there is no command");
+    if (!ns->hold && !ns->serve)
         ns->command = chain_command(chain, at);
     namespace_check_join(ns);
     namespace_check_net(ns);
@@ -235,6 +240,8 @@ int namespace_run(struct chain *chain)
     parse_options(&ns);
     if (ns.hold)
         namespace_hold(&ns);
+    if (ns.serve)
+        namespace_serve(&ns);
     note_directory(&ns);
     namespace_take_terminal(&ns);
     namespace_add_places(&ns);

@@ -74,6 +74,8 @@ struct namespace
     bool net;
     size_t net_words, net_end; /* the words of --address, --local and --listen; 0: none */
     bool listens;              /* one of them is --listen */
+    bool entrance;             /* hand out the way into the network */
+    bool serve;                /* do what is asked for in a network that is there, and no command */
     bool terminal;
     bool masks;               /* the two objects of masks have been made */
     bool nest;                /* /proc is writable, so that a user namespace inside can have its id maps */
@@ -136,6 +138,9 @@ uint64_t namespace_root_mount(const struct namespace *ns);
 bool namespace_take_net(struct namespace *ns, size_t *at);
 void namespace_check_net(const struct namespace *ns);
 void namespace_build_net(const struct namespace *ns);
+
+/* --- namespace_serve.c --- */
+_Noreturn void namespace_serve(struct namespace *ns);
 
 /* --- namespace_join.c --- */
 bool namespace_take_join(struct namespace *ns, size_t *at);

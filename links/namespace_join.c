@@ -57,6 +57,11 @@ bool namespace_take_join(struct namespace *ns, size_t *at)
 /* namespace_check_join() - refuse words that do not go together. Ends the link then. */
 void namespace_check_join(const struct namespace *ns)
 {
+    if (ns->serve && (ns->join[JOIN_USER] < 0 || ns->join[JOIN_NET] < 0 || ns->channel < 0 || ns->hold ||
+                      ns->net || ns->liveness >= 0 || ns->count > 0))
+        chain_fatal(ns->chain, "--serve", "usage: needs --join-user, --join-net and --channel, and no more");
+    if (ns->serve)
+        return;
     for (size_t i = 0; i < JOIN_COUNT && ns->joined; i++)
         if (joins[i].needed && ns->join[i] < 0)
             chain_fatal(ns->chain, joins[i].option, "usage: a session has this one as well");

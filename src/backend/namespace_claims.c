@@ -182,7 +182,7 @@ static void claim_listener(struct builder *b)
 
         if (listener->role != LISTENER_TCP && listener->role != LISTENER_DNS_TCP)
             continue;
-        check.name = listener->role == LISTENER_TCP ? NETWORK_FIRST4 : listener->address;
+        check.name = strcmp(listener->address, "0.0.0.0") == 0 ? "198.18.0.2" : listener->address;
         build_hold(b, STATE_ENFORCED, NULL, check);
         return;
     }

@@ -148,10 +148,11 @@ enum listener_role {
 
 struct listener {
     enum listener_role role;
-    const char *address; /* inside; of the resolver's in `resolvers`, else static */
-    char *word;          /* of `namespace-run --listen`: `tcp:[::]:443` */
-    uint16_t port;       /* inside */
-    uint16_t host;       /* LISTENER_FORWARD: out here */
+    char *address; /* inside */
+    char *word;    /* of `namespace-run --listen`: `tcp:[::]:443` */
+    char *name;    /* LISTENER_TCP: whose address it is; NULL: that of all others, or of none */
+    uint16_t port; /* inside */
+    uint16_t host; /* LISTENER_FORWARD: out here */
 };
 
 struct port_pair {
@@ -161,7 +162,6 @@ struct port_pair {
 /* Where names are: the address is the machine's own there, and the first of the network. */
 #define NETWORK_POOL4  "198.18.0.0/15" /* for measurements (RFC 2544): nobody's */
 #define NETWORK_SELF4  "198.18.0.1/15"
-#define NETWORK_FIRST4 "198.18.0.2"
 #define NETWORK_POOL6  "fdc0:ffee:c0f1::/64" /* a local one (RFC 4193) */
 #define NETWORK_SELF6  "[fdc0:ffee:c0f1::1]/64"
 #define NETWORK_LOCAL6 "[fdc0:ffee:c0f1::]/64"
@@ -170,13 +170,23 @@ struct port_pair {
 struct own_network {
     struct strings rules;  /* each once, in the one spelling of it; of the mode `listed` */
     struct strings locals; /* networks whose addresses lead to a listener: `10.0.0.0/8`, `[2001:db8::]/32` */
-    struct strings resolvers; /* whose addresses are those of /etc/resolv.conf */
     struct listener *listeners;
     size_t listener_count;
     struct port_pair *published;
     size_t published_count;
     uint16_t proxy_port; /* 0: none */
+    unsigned pinned;     /* names that have an address of their own so far */
 };
+
+#define NETWORK_PINNED_MOST 4000 /* names */
+
+/* network_pin() - the address of the pools for the @index-th name. @four, @six: room for each */
+#define NETWORK_ADDRESS 46
+void network_pin(unsigned index, char four[NETWORK_ADDRESS], char six[NETWORK_ADDRESS]);
+
+/* network_local() - the word of `--local` for a rule that is an address. Return: false: it is none. */
+struct rule;
+bool network_local(const struct rule *rule, char *word, size_t size);
 
 /* network_has() - do what is local and the pools hold this address? */
 bool network_has(const struct own_network *network, const char *address);

@@ -6,8 +6,8 @@
  * this connects to a listener whose other end is the gateway. The addresses in /etc/resolv.conf are made
  * local as well: that file stays as it is.
  *
- * Should:  leave `localhost` to the command, but for the ports of rules: who listens for every address of a
- *          network takes its port on loopback, too.
+ * Should:  leave `localhost` to the command: a name has an address of its own, and only that is listened on.
+ *          Who listens for names below a domain, or for a network, takes the port on loopback, too.
  * Mustn't: resolve a name.
  */
 #include "policy/resolve_internal.h"
@@ -21,6 +21,7 @@
 #define PROXY_PORT     3128
 #define PORT_COUNT     65536
 #define LISTENERS_MOST 512
+#define PINNED_FIRST   2 /* the network itself, and the machine */
 #define RESOLVERS_MOST 3 /* that a libc looks at */
 
 #define EVERY_4 "0.0.0.0"
@@ -30,31 +31,38 @@
 
 static const char resolver_file[] = "/etc/resolv.conf";
 
-/* One more socket; @port: inside, @host: the port out here that it leads to, or 0. */
+/* One more socket; @name: whose it is, or NULL; @port: inside, @host: the port out here that it leads to, or
+ * 0. */
 static int add_listener(struct resolving *resolving, enum listener_role role, const char *address,
-                        unsigned port, unsigned host)
+                        const char *name, unsigned port, unsigned host)
 {
     struct own_network *network = &resolving->resolved->network;
     const char *kind = role == LISTENER_DNS ? "udp" : "tcp";
+    struct listener *listener;
     struct text word = {0};
 
     if (network->listener_count == LISTENERS_MOST)
         return error_set(resolving->error, ERROR_POLICY_INVALID, E2BIG, "too-many-ports",
-                         "--allow: the rules have more ports than can be listened on");
+                         "--allow: the rules have more ports than can be listened on (%d)", LISTENERS_MOST);
     text_addf(&word, strchr(address, ':') ? "%s:[%s]:%u" : "%s:%s:%u", kind, address, port);
     if (word.failed || !array_more(&network->listeners, network->listener_count, sizeof(*network->listeners)))
         return error_no_memory(resolving->error);
-    network->listeners[network->listener_count++] = (struct listener){
-        .role = role, .address = address, .word = word.data, .port = (uint16_t)port, .host = (uint16_t)host};
-    return 0;
+    listener = &network->listeners[network->listener_count++];
+    *listener = (struct listener){.role = role,
+                                  .address = strdup(address),
+                                  .word = word.data,
+                                  .name = name ? strdup(name) : NULL,
+                                  .port = (uint16_t)port,
+                                  .host = (uint16_t)host};
+    return listener->address && (!name || listener->name) ? 0 : error_no_memory(resolving->error);
 }
 
 static int add_both(struct resolving *resolving, enum listener_role role, const char *four, const char *six,
                     unsigned port, unsigned host)
 {
-    int r = add_listener(resolving, role, four, port, host);
+    int r = add_listener(resolving, role, four, NULL, port, host);
 
-    return r == 0 ? add_listener(resolving, role, six, port, host) : r;
+    return r == 0 ? add_listener(resolving, role, six, NULL, port, host) : r;
 }
 
 /* ADDRESS/BITS, once. */
@@ -72,46 +80,147 @@ static int add_local(struct resolving *resolving, const char *address, unsigned 
 
 /* --- rules ---------------------------------------------------------------------------------------------- */
 
-/* A network's address without the bits that name a machine in it. */
-static int add_network(struct resolving *resolving, const struct rule *rule)
+bool network_local(const struct rule *rule, char *word, size_t size)
 {
     int family = strchr(rule->name, ':') ? AF_INET6 : AF_INET;
     unsigned char bytes[16] = {0};
     char text[INET6_ADDRSTRLEN];
 
     if (inet_pton(family, rule->name, bytes) != 1)
-        return error_set(resolving->error, ERROR_INTERNAL, EINVAL, "bad-rule", "--allow: no address");
+        return false;
     for (unsigned bit = rule->bits; bit < (family == AF_INET ? 32U : 128U); bit++)
         bytes[bit / 8] &= (unsigned char)~(0x80U >> bit % 8);
     if (!inet_ntop(family, bytes, text, sizeof(text)))
-        return error_set(resolving->error, ERROR_INTERNAL, errno, "bad-rule", "--allow: no address");
-    return add_local(resolving, text, rule->bits);
+        return false;
+    snprintf(word, size, family == AF_INET ? "%s/%u" : "[%s]/%u", text, rule->bits);
+    return true;
 }
 
-/* @ports: a bit for each that is listened on already */
-static int add_rule(struct resolving *resolving, const char *value, uint8_t ports[PORT_COUNT / 8])
+/* A network's address without the bits that name a machine in it. */
+static int add_network(struct resolving *resolving, const struct rule *rule)
+{
+    struct strings *locals = &resolving->resolved->network.locals;
+    char word[NETWORK_ADDRESS + 8];
+
+    if (!network_local(rule, word, sizeof(word)))
+        return error_set(resolving->error, ERROR_INTERNAL, EINVAL, "bad-rule", "--allow: no address");
+    if (!strings_have(locals, word) && strings_add(locals, word) < 0)
+        return error_no_memory(resolving->error);
+    return 0;
+}
+
+/* Does the rule name one name, or one address? Then only that is listened on. */
+static bool is_single(const struct rule *rule)
+{
+    return rule->address ? rule->bits == (strchr(rule->name, ':') ? 128 : 32) : !rule->wildcard;
+}
+
+static int keep_rule(struct resolving *resolving, const struct rule *rule)
 {
     struct strings *rules = &resolving->resolved->network.rules;
     struct text spelled = {0};
-    struct rule rule;
-    int r = 0;
+    int r;
 
-    if (!rule_parse(value, &rule))
-        return error_set(resolving->error, ERROR_INTERNAL, EINVAL, "bad-rule", "--allow %s: no rule",
-                         QUOTE(value));
-    rule_text(&rule, &spelled);
-    if (spelled.failed || (!strings_have(rules, spelled.data) && strings_add(rules, spelled.data) < 0))
-        r = error_no_memory(resolving->error);
+    rule_text(rule, &spelled);
+    r = spelled.failed ? -ENOMEM : strings_have(rules, spelled.data) ? 0 : strings_add(rules, spelled.data);
     text_free(&spelled);
-    if (r == 0 && rule.address)
-        r = add_network(resolving, &rule);
-    for (size_t i = 0; i < rule.port_count && r == 0; i++) {
-        uint16_t port = rule.ports[i];
+    return r < 0 ? error_no_memory(resolving->error) : 0;
+}
+
+/* @ports: a bit for each on which all addresses are listened on */
+static int add_wide_rule(struct resolving *resolving, const struct rule *rule, uint8_t ports[PORT_COUNT / 8])
+{
+    int r = rule->address ? add_network(resolving, rule) : 0;
+
+    for (size_t i = 0; i < rule->port_count && r == 0; i++) {
+        uint16_t port = rule->ports[i];
 
         if (ports[port / 8] & 1U << port % 8)
             continue;
         ports[port / 8] |= (uint8_t)(1U << port % 8);
         r = add_both(resolving, LISTENER_TCP, EVERY_4, EVERY_6, port, 0);
+    }
+    return r;
+}
+
+void network_pin(unsigned index, char four[NETWORK_ADDRESS], char six[NETWORK_ADDRESS])
+{
+    unsigned number = index + PINNED_FIRST;
+
+    snprintf(four, NETWORK_ADDRESS, "198.18.%u.%u", number / 256, number % 256);
+    snprintf(six, NETWORK_ADDRESS, "fdc0:ffee:c0f1::%x", number);
+}
+
+/* Is there a listener on this address and port? */
+static bool is_listened(const struct own_network *network, const char *address, unsigned port)
+{
+    for (size_t i = 0; i < network->listener_count; i++)
+        if (network->listeners[i].port == port && strcmp(network->listeners[i].address, address) == 0)
+            return true;
+    return false;
+}
+
+/* The addresses of a name: those that it has, or the next ones. */
+static void find_pin(struct own_network *network, const char *name, char four[NETWORK_ADDRESS],
+                     char six[NETWORK_ADDRESS])
+{
+    for (size_t i = 0; i + 1 < network->listener_count; i++) {
+        const struct listener *listener = &network->listeners[i];
+
+        if (!listener->name || strcmp(listener->name, name) != 0)
+            continue;
+        snprintf(four, NETWORK_ADDRESS, "%s", listener[0].address); /* in pairs */
+        snprintf(six, NETWORK_ADDRESS, "%s", listener[1].address);
+        return;
+    }
+    network_pin(network->pinned++, four, six);
+}
+
+/* One name or address. On ports where everything is listened on, nothing has to be added, nor could be. */
+static int add_single_rule(struct resolving *resolving, const struct rule *rule,
+                           const uint8_t ports[PORT_COUNT / 8])
+{
+    struct own_network *network = &resolving->resolved->network;
+    const char *name = rule->address ? NULL : rule->name;
+    char four[NETWORK_ADDRESS] = "", six[NETWORK_ADDRESS] = "";
+    int r = rule->address ? add_network(resolving, rule) : 0;
+
+    if (r == 0 && rule->address)
+        snprintf(four, sizeof(four), "%.45s", rule->name); /* in whichever family it is */
+    for (size_t i = 0; i < rule->port_count && r == 0; i++) {
+        uint16_t port = rule->ports[i];
+
+        if (ports[port / 8] & 1U << port % 8)
+            continue;
+        if (name && !four[0])
+            find_pin(network, name, four, six);
+        if (is_listened(network, four, port))
+            continue;
+        r = add_listener(resolving, LISTENER_TCP, four, name, port, 0);
+        if (r == 0 && six[0])
+            r = add_listener(resolving, LISTENER_TCP, six, name, port, 0);
+    }
+    return r;
+}
+
+/* @single: one pass for those that name many, one for those that name one */
+static int add_rules(struct resolving *resolving, bool single, uint8_t ports[PORT_COUNT / 8])
+{
+    const struct entries *entries = &resolving->policy->list[LIST_ALLOW];
+    struct rule rule;
+    int r = 0;
+
+    for (size_t i = 0; i < entries->count && r == 0; i++) {
+        if (!entry_in_force(entries, i))
+            continue;
+        if (!rule_parse(entries->items[i].value, &rule))
+            return error_set(resolving->error, ERROR_INTERNAL, EINVAL, "bad-rule", "--allow %s: no rule",
+                             QUOTE(entries->items[i].value));
+        if (is_single(&rule) != single)
+            continue;
+        r = keep_rule(resolving, &rule);
+        if (r == 0)
+            r = single ? add_single_rule(resolving, &rule, ports) : add_wide_rule(resolving, &rule, ports);
     }
     return r;
 }
@@ -127,8 +236,8 @@ static int add_resolver(struct resolving *resolving, const char *address, bool t
     if (six ? strcmp(address, SELF_6) != 0 : strncmp(address, "127.", 4) != 0)
         r = add_local(resolving, address, six ? 128 : 32);
     if (r == 0)
-        r = add_listener(resolving, LISTENER_DNS, address, DNS_PORT, 0);
-    return r < 0 || taken ? r : add_listener(resolving, LISTENER_DNS_TCP, address, DNS_PORT, 0);
+        r = add_listener(resolving, LISTENER_DNS, address, NULL, DNS_PORT, 0);
+    return r < 0 || taken ? r : add_listener(resolving, LISTENER_DNS_TCP, address, NULL, DNS_PORT, 0);
 }
 
 /* The address of a `nameserver` line, in the one spelling of it. Return: whether it is one that can be made
@@ -153,16 +262,6 @@ static bool read_nameserver(const char *line, char address[INET6_ADDRSTRLEN])
     return inet_pton(family, name, bytes) == 1 && inet_ntop(family, bytes, address, INET6_ADDRSTRLEN);
 }
 
-/* The address outlives what it was read from. */
-static int keep_resolver(struct resolving *resolving, const char *address, bool taken)
-{
-    struct strings *resolvers = &resolving->resolved->network.resolvers;
-
-    if (strings_add(resolvers, address) < 0)
-        return error_no_memory(resolving->error);
-    return add_resolver(resolving, resolvers->items[resolvers->count - 1], taken);
-}
-
 static int add_resolvers(struct resolving *resolving, bool taken)
 {
     char text[4096], seen[RESOLVERS_MOST][INET6_ADDRSTRLEN];
@@ -177,7 +276,7 @@ static int add_resolvers(struct resolving *resolving, bool taken)
         for (size_t i = 0; i < count && !known; i++)
             known = strcmp(seen[i], seen[count]) == 0;
         if (!known)
-            r = keep_resolver(resolving, seen[count++], taken);
+            r = add_resolver(resolving, seen[count++], taken);
         line += strcspn(line, "\n");
         line += *line == '\n';
     }
@@ -253,13 +352,11 @@ static int add_proxy(struct resolving *resolving, const uint8_t ports[PORT_COUNT
 /* Not inlined: most runs need none of its pages. */
 __attribute__((noinline)) static int add_all(struct resolving *resolving, bool listed)
 {
-    const struct entries *rules = &resolving->policy->list[LIST_ALLOW];
     uint8_t ports[PORT_COUNT / 8] = {0};
-    int r = 0;
+    int r = listed ? add_rules(resolving, false, ports) : 0;
 
-    for (size_t i = 0; i < rules->count && listed && r == 0; i++)
-        if (entry_in_force(rules, i))
-            r = add_rule(resolving, rules->items[i].value, ports);
+    if (r == 0 && listed)
+        r = add_rules(resolving, true, ports);
     if (r == 0 && listed)
         r = add_resolvers(resolving, ports[DNS_PORT / 8] & 1U << DNS_PORT % 8);
     if (r == 0)
@@ -317,12 +414,14 @@ bool network_has(const struct own_network *network, const char *address)
 
 void network_free(struct own_network *network)
 {
-    for (size_t i = 0; i < network->listener_count; i++)
+    for (size_t i = 0; i < network->listener_count; i++) {
+        free(network->listeners[i].address);
         free(network->listeners[i].word);
+        free(network->listeners[i].name);
+    }
     free(network->listeners);
     free(network->published);
     strings_free(&network->rules);
     strings_free(&network->locals);
-    strings_free(&network->resolvers);
     *network = (struct own_network){0};
 }

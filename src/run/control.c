@@ -14,6 +14,7 @@
 #include "run/control.h"
 
 #include "plan/plan_json.h"
+#include "policy/policy_rules.h"
 #include "run/supervise.h"
 #include "util/json.h"
 
@@ -204,6 +205,22 @@ static void say_connection(void *self, const struct connection *connection)
     end_line(control, &writer, false);
 }
 
+static void say_answer(void *self, const char *rule, const char *refused)
+{
+    struct control *control = self;
+    struct error error = {0};
+    struct writer writer;
+
+    if (refused) {
+        error_set(&error, ERROR_USAGE, EINVAL, "rule-refused", "allow: %s: %s", QUOTE(rule), QUOTE(refused));
+        say_error(control, &error);
+        return;
+    }
+    begin_line(control, &writer, "allowed");
+    writer_text(&writer, "rule", rule);
+    end_line(control, &writer, false);
+}
+
 /* --- in ------------------------------------------------------------------------------------------------- */
 
 static int refuse(struct error *error, const char *reason, const char *message)
@@ -279,6 +296,22 @@ static int take_stdin_close(struct control *control, const json_t *message, stru
     return 0;
 }
 
+/* An answer follows in a line of its own: `allowed`, or an error. */
+static int take_allow(struct control *control, const json_t *message, struct error *error)
+{
+    const char *value = json_string_value(json_object_get(message, "rule"));
+    struct text rule = {0};
+    struct rule parsed;
+    int r;
+
+    if (!value || !rule_parse(value, &parsed))
+        return refuse(error, "bad-member", "rule: a rule as --allow takes it must be here");
+    rule_text(&parsed, &rule);
+    r = rule.failed ? error_no_memory(error) : supervise_allow(control->supervision, rule.data, error);
+    text_free(&rule);
+    return r;
+}
+
 static int take_kill(struct control *control, const json_t *message, struct error *error)
 {
     (void)message;
@@ -296,8 +329,8 @@ static const struct message {
     {"resize", {"columns", "rows"}, take_resize},
     {"stdin-close", {NULL}, take_stdin_close},
     {"kill", {NULL}, take_kill},
-    {"answer", {NULL}, NULL}, /* the contract has these two; nothing asks, and no network has rules */
-    {"allow", {NULL}, NULL},
+    {"allow", {"rule"}, take_allow},
+    {"answer", {NULL}, NULL}, /* the contract has it, and nothing asks */
 };
 
 static int check_members(const struct message *form, json_t *message, struct error *error)
@@ -461,6 +494,7 @@ const struct part_calls control_part = {.start = start_control,
                                         .go = go_control,
                                         .started = say_started,
                                         .limited = say_limit,
+                                        .answered = say_answer,
                                         .connection = say_connection,
                                         .end = end_control};
 

@@ -28,7 +28,7 @@
 
 void gateway_clear(struct gateway *gateway)
 {
-    *gateway = (struct gateway){.fd = -1, .errors = -1};
+    *gateway = (struct gateway){.fd = -1, .errors = -1, .hand = HAND_NONE};
 }
 
 static int fail(struct gateway *gateway, int errnum, const char *what)
@@ -103,6 +103,7 @@ int gateway_start(struct gateway *gateway, const struct plan *plan, const struct
     gateway->plan = plan;
     gateway->resolved = resolved;
     gateway->report = report;
+    gateway->pinned = resolved->network.pinned;
     gateway->listeners = calloc(resolved->network.listener_count + 1, sizeof(int));
     if (!gateway->listeners)
         return error_no_memory(&report->error);
@@ -134,6 +135,19 @@ bool gateway_take(struct gateway *gateway, const struct channel_listeners *messa
             break;
         gateway->listeners[index] = handed->fd[i];
         handed->fd[i] = -1;
+    }
+    handed_close(handed);
+    return fits;
+}
+
+bool gateway_take_entrance(struct gateway *gateway, struct handed_over *handed)
+{
+    bool fits = gateway->wanted && gateway->hand.net < 0 && handed->count == 2;
+
+    if (fits) {
+        gateway->hand.user = handed->fd[0];
+        gateway->hand.net = handed->fd[1];
+        handed->count = 0;
     }
     handed_close(handed);
     return fits;
@@ -195,6 +209,7 @@ void gateway_abandon(struct gateway *gateway)
             ;
     }
     gateway->pid = 0;
+    hand_end(&gateway->hand);
     let_go(gateway);
 }
 
@@ -275,4 +290,22 @@ static void end_gateway(void *self)
     gateway_abandon(gateway);
 }
 
-const struct part_calls gateway_part = {.start = start_gateway, .go = go_gateway, .end = end_gateway};
+static int allow_rule(void *self, const char *rule, struct error *error)
+{
+    struct gateway *gateway = self;
+    int r;
+
+    if (gateway->resolved->policy->network != NETWORK_LISTED)
+        return error_set(error, ERROR_USAGE, EINVAL, "no-list", "allow: the command's network has no list");
+    if (gateway->resolved->policy->locked_lists & UINT64_C(1) << LIST_ALLOW)
+        return error_set(error, ERROR_POLICY_INVALID, EPERM, "locked",
+                         "allow: the rules of the network are locked by a policy file");
+    r = gateway_allow(gateway, rule);
+    if (r < 0)
+        return error_set(error, ERROR_INTERNAL, -r, "gateway-failed", "allow: the gateway cannot be told: %s",
+                         strerror(-r));
+    return 0;
+}
+
+const struct part_calls gateway_part = {
+    .start = start_gateway, .go = go_gateway, .allow = allow_rule, .end = end_gateway};

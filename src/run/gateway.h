@@ -10,6 +10,7 @@
 
 #include "report/report.h"
 #include "run/channel.h"
+#include "run/hand.h"
 #include "run/part.h"
 
 struct gateway {
@@ -23,6 +24,8 @@ struct gateway {
     pid_t pid;      /* 0: none, or reaped */
     int *listeners; /* by the words of `--listen`; -1: not made, or handed on */
     int *published; /* on the host's loopback, two for each port; -1: none */
+    struct hand hand;
+    unsigned pinned; /* names that have an address of their own; grows by `allow` */
     bool confined, ready, ended;
     uv_poll_t poll;
     bool polling;
@@ -43,6 +46,9 @@ int gateway_start(struct gateway *gateway, const struct plan *plan, const struct
  * are what was asked for. */
 bool gateway_take(struct gateway *gateway, const struct channel_listeners *message,
                   struct handed_over *handed);
+
+/* gateway_take_entrance() - the way into the command's network, for later. The same. */
+bool gateway_take_entrance(struct gateway *gateway, struct handed_over *handed);
 
 /*
  * gateway_open() - wait until it is confined and ready, and give it the listeners. The last thing before
@@ -76,6 +82,14 @@ int gateway_say_listeners(struct gateway *gateway);
 
 /* gateway_say() - a message with one member at most, a text. @key: NULL: none. Return: 0 or -errno. */
 int gateway_say(struct gateway *gateway, const char *type, const char *key, const char *text);
+
+/*
+ * gateway_allow() - add a rule, from now on.
+ * @rule: in the one spelling of it
+ *
+ * It answers: supervise_answered(). Return: 0 or -errno.
+ */
+int gateway_allow(struct gateway *gateway, const char *rule);
 
 /*
  * gateway_hear() - take one packet, if there is one, and do what it says.

@@ -7,6 +7,7 @@
 #include "run/gateway.h"
 
 #include "network/protocol.h"
+#include "policy/policy_rules.h"
 #include "run/supervise.h"
 #include "util/json.h"
 
@@ -66,11 +67,20 @@ int gateway_say_start(struct gateway *gateway)
     return send_packet(gateway, &writer, -1);
 }
 
-/* One listener that leads to the port PORT, or that has a role. Closes it here. */
-static int say_listener(struct gateway *gateway, const char *type, const char *role, unsigned port, int *fd)
+/* Sends what is written, with a descriptor, which is closed here. */
+static int say_with(struct gateway *gateway, struct writer *writer, int *fd)
+{
+    int r = send_packet(gateway, writer, *fd);
+
+    *fd = fd_close(*fd);
+    return r;
+}
+
+/* One listener, which is closed here. @role: NULL: one that leads to the port PORT. */
+static int say_listener(struct gateway *gateway, const char *type, const char *role, const char *name,
+                        unsigned port, int *fd)
 {
     struct writer writer;
-    int r;
 
     if (*fd < 0)
         return 0;
@@ -79,9 +89,9 @@ static int say_listener(struct gateway *gateway, const char *type, const char *r
         writer_text(&writer, "role", role);
     else
         writer_integer(&writer, "port", port);
-    r = send_packet(gateway, &writer, *fd);
-    *fd = fd_close(*fd);
-    return r;
+    if (name)
+        writer_text(&writer, "name", name);
+    return say_with(gateway, &writer, fd);
 }
 
 int gateway_say_listeners(struct gateway *gateway)
@@ -98,10 +108,11 @@ int gateway_say_listeners(struct gateway *gateway)
         const struct listener *listener = &network->listeners[i];
 
         r = say_listener(gateway, roles[listener->role] ? "listen" : "forward", roles[listener->role],
-                         listener->host, &gateway->listeners[i]);
+                         listener->name, listener->host, &gateway->listeners[i]);
     }
     for (size_t i = 0; i < 2 * network->published_count && r == 0; i++)
-        r = say_listener(gateway, "publish", NULL, network->published[i / 2].inside, &gateway->published[i]);
+        r = say_listener(gateway, "publish", NULL, NULL, network->published[i / 2].inside,
+                         &gateway->published[i]);
     return r;
 }
 
@@ -194,6 +205,92 @@ static int hear_closed(struct gateway *gateway, const json_t *message)
     return failed ? -ENOMEM : 0;
 }
 
+/* --- what is asked for while the command runs --- */
+
+/* One listener more, inside; it leads to the gateway at once. */
+static int add_listener(struct gateway *gateway, const char *address, unsigned port, const char *name)
+{
+    char word[128];
+    int fd, r;
+
+    snprintf(word, sizeof(word), strchr(address, ':') ? "--listen tcp:[%s]:%u" : "--listen tcp:%s:%u",
+             address, port);
+    r = hand_ask(&gateway->hand, gateway->resolved, word, &fd);
+    return r < 0 ? r : say_listener(gateway, "listen", "tcp", name, port, &fd);
+}
+
+/* The rule's port must be listened on, for one name or for all; IPv6 where there is IPv6. */
+static int hear_listen_wanted(struct gateway *gateway, const json_t *message)
+{
+    const char *name = json_string_value(json_object_get(message, "name"));
+    char four[NETWORK_ADDRESS] = "0.0.0.0", six[NETWORK_ADDRESS] = "::";
+    int64_t port = take_number(message, "port", 0);
+    int r;
+
+    if (name && gateway->pinned < NETWORK_PINNED_MOST)
+        network_pin(gateway->pinned++, four, six);
+    else
+        name = NULL;
+    r = add_listener(gateway, four, (unsigned)port, name);
+    if (r == 0)
+        add_listener(gateway, six, (unsigned)port, name);
+    if (r < 0)
+        strings_addf(&gateway->report->warnings, "port-not-listened: nothing answers on port %d inside: %s",
+                     (int)port, strerror(-r));
+    return r == -ENOMEM ? r : 0;
+}
+
+static int hear_wants_socket(struct gateway *gateway, const json_t *message)
+{
+    struct writer writer;
+    int fd = -1;
+
+    /* Without one there is none: the gateway says so to whoever waits. */
+    if (hand_ask(&gateway->hand, gateway->resolved,
+                 take_number(message, "family", 4) == 6 ? "socket 6" : "socket 4", &fd) < 0)
+        fd = -1;
+    begin(&writer, "socket");
+    writer_integer(&writer, "id", take_number(message, "id", 0));
+    return say_with(gateway, &writer, &fd);
+}
+
+static int hear_allowed(struct gateway *gateway, const json_t *message)
+{
+    const char *rule = json_string_value(json_object_get(message, "rule"));
+
+    if (!rule || !gateway->supervision)
+        return -EPROTO;
+    supervise_answered(gateway->supervision, rule, NULL);
+    return 0;
+}
+
+static int hear_allow_refused(struct gateway *gateway, const json_t *message)
+{
+    const char *rule = json_string_value(json_object_get(message, "rule"));
+    const char *reason = json_string_value(json_object_get(message, "reason"));
+
+    if (!rule || !reason || !gateway->supervision)
+        return -EPROTO;
+    supervise_answered(gateway->supervision, rule, reason);
+    return 0;
+}
+
+/* Addresses of the rule must lead to a listener. */
+int gateway_allow(struct gateway *gateway, const char *text)
+{
+    char word[128], local[NETWORK_ADDRESS + 8];
+    struct rule rule;
+    int r = 0;
+
+    if (!rule_parse(text, &rule))
+        return -EINVAL;
+    if (rule.address && network_local(&rule, local, sizeof(local))) {
+        snprintf(word, sizeof(word), "--local %s", local);
+        r = hand_ask(&gateway->hand, gateway->resolved, word, NULL);
+    }
+    return r < 0 ? r : gateway_say(gateway, "allow", "rule", text);
+}
+
 static int hear_confined(struct gateway *gateway, const json_t *message)
 {
     (void)message;
@@ -231,9 +328,17 @@ static const struct {
     const char *type;
     int (*hear)(struct gateway *gateway, const json_t *message);
 } messages[] = {
-    {"connection", hear_connection}, {"closed", hear_closed}, {"counted", hear_counted},
-    {"confined", hear_confined},     {"ready", hear_ready},   {"failed", hear_failed},
+    {"connection", hear_connection},
+    {"closed", hear_closed},
+    {"counted", hear_counted},
+    {"confined", hear_confined},
+    {"ready", hear_ready},
+    {"failed", hear_failed},
     {"ended", hear_ended},
+    {"listen-wanted", hear_listen_wanted},
+    {"wants-socket", hear_wants_socket},
+    {"allowed", hear_allowed},
+    {"allow-refused", hear_allow_refused},
 };
 
 static int take_message(struct gateway *gateway, const json_t *message)

@@ -11,6 +11,7 @@
 #include <uv.h>
 
 struct connection;
+struct error;
 struct supervision;
 
 struct part_calls {
@@ -25,6 +26,11 @@ struct part_calls {
     /* Asked for over the control channel; NULL: not this part's. Return: 0 or -errno. */
     int (*resize)(void *self, unsigned columns, unsigned rows);
     int (*close_input)(void *self); /* -ENOTTY: it does not stand between anybody and the command's input */
+    /* A rule more for the command's network: an answer follows. Return: 0, or a negative errno with @error.
+     */
+    int (*allow)(void *self, const char *rule, struct error *error);
+    /* The answer. @refused: why not, in words; NULL: it is in force */
+    void (*answered)(void *self, const char *rule, const char *refused);
     /* Something has become known of a connection that the command's network made. */
     void (*connection)(void *self, const struct connection *connection);
     /* We are about to be stopped with the command, and go on again; NULL: nothing to do. */

@@ -107,6 +107,9 @@ static int collect(struct run *run, struct channel_results *results, size_t *ret
             message.listeners.type == CHANNEL_LISTENERS &&
             gateway_take(&run->gateway, &message.listeners, &handed))
             continue;
+        if (!here && word && writer == run->pid && message.word.type == CHANNEL_ENTRANCE &&
+            gateway_take_entrance(&run->gateway, &handed))
+            continue;
         if (!here && word && message.word.type == CHANNEL_TERMINAL && handed.count == 1 &&
             terminal_take(&run->terminal, handed.fd[0], writer))
             continue;

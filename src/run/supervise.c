@@ -170,6 +170,21 @@ int supervise_close_input(struct supervision *supervision)
     return r;
 }
 
+int supervise_allow(struct supervision *supervision, const char *rule, struct error *error)
+{
+    for (size_t i = 0; i < supervision->part_count; i++)
+        if (supervision->parts[i].calls->allow)
+            return supervision->parts[i].calls->allow(supervision->parts[i].self, rule, error);
+    return error_set(error, ERROR_USAGE, EINVAL, "no-list", "allow: the command's network has no list");
+}
+
+void supervise_answered(struct supervision *supervision, const char *rule, const char *refused)
+{
+    for (size_t i = 0; i < supervision->part_count; i++)
+        if (supervision->parts[i].calls->answered)
+            supervision->parts[i].calls->answered(supervision->parts[i].self, rule, refused);
+}
+
 void supervise_connection(struct supervision *supervision, const struct connection *connection)
 {
     for (size_t i = 0; i < supervision->part_count; i++)

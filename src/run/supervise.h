@@ -87,6 +87,15 @@ void supervise_kill(struct supervision *supervision);
 int supervise_resize(struct supervision *supervision, unsigned columns, unsigned rows);
 int supervise_close_input(struct supervision *supervision);
 
+/*
+ * supervise_allow() - ask for a rule more for the command's network. supervise_answered() - tell the parts
+ * what has become of it.
+ *
+ * Return: 0, or a negative errno with @error.
+ */
+int supervise_allow(struct supervision *supervision, const char *rule, struct error *error);
+void supervise_answered(struct supervision *supervision, const char *rule, const char *refused);
+
 /* supervise_connection() - tell the parts of a connection, when it begins and when it has ended. */
 void supervise_connection(struct supervision *supervision, const struct connection *connection);
 

@@ -13,7 +13,7 @@
 /* --- a supervisor --------------------------------------------------------------------------------------- */
 
 static struct text asked; /* of the supervisor, a line each */
-static int resize_answer, close_answer;
+static int allow_answer, resize_answer, close_answer;
 
 void supervise_signal(struct supervision *supervision, int signum)
 {
@@ -39,6 +39,13 @@ int supervise_close_input(struct supervision *supervision)
     (void)supervision;
     text_add(&asked, "close\n");
     return close_answer;
+}
+
+int supervise_allow(struct supervision *supervision, const char *rule, struct error *error)
+{
+    (void)supervision;
+    text_addf(&asked, "allow %s\n", rule);
+    return allow_answer == 0 ? 0 : error_set(error, ERROR_USAGE, -allow_answer, "no-list", "no list");
 }
 
 uint64_t supervise_now_ns(void)
@@ -221,7 +228,9 @@ static const struct refused {
     {"no columns", "{\"type\":\"resize\",\"columns\":0,\"rows\":1}\n", "bad-member"},
     {"many rows", "{\"type\":\"resize\",\"columns\":1,\"rows\":65536}\n", "bad-member"},
     {"answer", "{\"type\":\"answer\",\"id\":1}\n", "not-in-this-version"},
-    {"allow", "{\"type\":\"allow\",\"rule\":\"example.org\"}\n", "not-in-this-version"},
+    {"a rule that is none", "{\"type\":\"allow\",\"rule\":\"*.\"}\n", "bad-member"},
+    {"no rule", "{\"type\":\"allow\"}\n", "missing-member"},
+    {"a rule of a number", "{\"type\":\"allow\",\"rule\":80}\n", "bad-member"},
 };
 
 TEST_EACH(is_refused_by_name, struct refused, refused)
@@ -250,6 +259,44 @@ TEST(what_no_part_has_is_an_error)
     resize_answer = -EIO;
     say("{\"type\":\"resize\",\"columns\":1,\"rows\":1}\n");
     check_has(HEAR(), "\"resize-failed\"");
+    close_channel();
+}
+
+TEST(a_rule_is_asked_for_in_one_spelling)
+{
+    open_channel();
+    say("{\"type\":\"allow\",\"rule\":\"Registry.Example.org\"}\n");
+    check_str(asked.data, "allow registry.example.org:443,80\n");
+    control_part.answered(&control, "registry.example.org:443,80", NULL);
+    check_str(HEAR(), "{\"type\": \"allowed\",\"rule\": \"registry.example.org:443,80\"}\n");
+    control_part.answered(&control, "a.org:1", "too-many");
+    check_has(HEAR(), "\"rule-refused\"");
+    allow_answer = -EINVAL;
+    say("{\"type\":\"allow\",\"rule\":\"a.org\"}\n");
+    check_has(HEAR(), "\"no-list\"");
+    close_channel();
+}
+
+TEST(a_connection_is_told)
+{
+    struct connection connection = {.id = 3,
+                                    .name = (char *)(uintptr_t) "a.org",
+                                    .protocol = (char *)(uintptr_t) "tcp",
+                                    .refused = (char *)(uintptr_t) "not-listed",
+                                    .option = (char *)(uintptr_t) "--allow a.org",
+                                    .port = 443,
+                                    .count = 1,
+                                    .sent = -1,
+                                    .received = 0,
+                                    .ms = -1};
+
+    open_channel();
+    control_part.connection(&control, &connection);
+    check_str(
+        HEAR(),
+        "{\"type\": \"connection\",\"id\": 3,\"name\": \"a.org\",\"address\": null,\"port\": 443,"
+        "\"protocol\": \"tcp\",\"rule\": null,\"refused\": \"not-listed\",\"option\": \"--allow a.org\","
+        "\"sent\": null,\"received\": 0,\"ms\": null,\"error\": null}\n");
     close_channel();
 }
 

@@ -291,7 +291,7 @@ def errors(backend):
     seen = [run.hear('error') for _ in range(3)]
     same([(line['line'], line['reason']) for line in seen], [(1, 'not-json'), (2, 'unknown-type'), (3, 'unknown-member')])
     run.say(type='allow', rule='example.org')
-    same(run.hear('error')['reason'], 'not-in-this-version')
+    same(run.hear('error')['reason'], 'no-list')
     run.say(type='resize', columns=80, rows=24)
     same(run.hear('error')['reason'], 'no-terminal')
     run.say(type='stdin-close')
