@@ -181,7 +181,7 @@ static int try_bind(const struct address *address)
         return errno == EAFNOSUPPORT ? 0 : -errno;
     if (bind(fd, (struct sockaddr *)&name, length) == 0)
         return 1;
-    return errno == EADDRNOTAVAIL ? 0 : -errno;
+    return errno == EADDRNOTAVAIL || errno == EINVAL ? 0 : -errno; /* link-local without a link is nobody's */
 }
 
 /* Does the kernel reach it by itself? It takes the address as its own sender then. */

@@ -2,7 +2,7 @@
  * wall.h - what holds the two processes of the gateway.
  *
  * The chain that starts the program confines it: no other descriptor, the run's user, no capability,
- * no_new_privs, no file but the resolver's, no signal to anybody outside, the filter of the project. The
+ * no_new_privs, no file but the resolver's, the filter of the project. The
  * program refuses to work where it finds any of that missing, and adds what only it can know: the files are
  * gone once the resolver is on its own, and what either process has no use for is refused call by call.
  *
