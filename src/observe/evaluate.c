@@ -133,7 +133,7 @@ struct verdict evaluate_change(const struct rules *rules, enum denial_operation 
     if (object->mode_first && object->by_mode)
         verdict.answer = ANSWER_BY_MODE;
     else if ((rules->view && object->read_only && !opens) ||
-             (rules->layer && operation != DENIAL_METADATA && (object->exists || !moves)))
+             (rules->layer && operation != DENIAL_METADATA && (object->exists || object->arrives || !moves)))
         verdict.answer = ANSWER_REFUSED;
     return verdict;
 }

@@ -25,6 +25,7 @@ struct rules {
 struct object {
     const char *path;
     bool exists;
+    bool arrives; /* it is where something is to be moved to */
     mode_t type;
     bool granted;           /* by a rule that follows objects: it is, or is in, one of them by another name */
     bool read_only;         /* its mount, in the command's view */

@@ -238,7 +238,7 @@ static void judge_object(const struct judge *judge, const struct notify_request 
 }
 
 static void judge_in_directory(const struct judge *judge, const struct notify_request *request,
-                               struct target *target, enum denial_operation operation)
+                               struct target *target, enum denial_operation operation, bool arrives)
 {
     /* A file that is there shows its mount as well as its directory would. */
     int parent = find_parent(target, (pid_t)request->pid), deciding = parent >= 0 ? parent : target->object;
@@ -248,6 +248,7 @@ static void judge_in_directory(const struct judge *judge, const struct notify_re
     if (deciding < 0)
         return;
     object = look_at(judge, request, target, operation, deciding);
+    object.arrives = arrives;
     verdict = evaluate_change(&judge->rules, operation, &object);
     judge_refuse(judge, request, operation, &verdict, target->path, false, object.by_mode);
 }
@@ -287,7 +288,7 @@ static void judge_open(const struct judge *judge, const struct notify_request *r
         return;
     if (target->object < 0) {
         if (flags & O_CREAT)
-            judge_in_directory(judge, request, target, DENIAL_CREATE);
+            judge_in_directory(judge, request, target, DENIAL_CREATE, false);
         return;
     }
     if (exclusive || target->is_link || S_ISSOCK(target->st.st_mode))
@@ -314,7 +315,7 @@ static void judge_remove(const struct judge *judge, const struct notify_request 
 
     if (!take_name(judge, request, call->directory, call->path, false, &first) || !has_last(first.text))
         return;
-    judge_in_directory(judge, request, target, DENIAL_REMOVE);
+    judge_in_directory(judge, request, target, DENIAL_REMOVE, false);
 }
 
 /* Two names in one call: the kernel says nothing of rights where they are on two file systems. */
@@ -355,9 +356,9 @@ static void judge_two(const struct judge *judge, const struct notify_request *re
         !(is_changeable(judge, &first.target) != is_changeable(judge, &second.target)))
         return;
     if (!is_changeable(judge, &first.target))
-        judge_in_directory(judge, request, &first.target, operation);
+        judge_in_directory(judge, request, &first.target, operation, false);
     else
-        judge_in_directory(judge, request, &second.target, operation);
+        judge_in_directory(judge, request, &second.target, operation, true);
 }
 
 static void judge_change(const struct judge *judge, const struct notify_request *request,
@@ -392,7 +393,7 @@ static void judge_rest(const struct judge *judge, const struct notify_request *r
     else if (call->act == OBSERVE_TRUNCATE && target->object >= 0 && S_ISREG(target->st.st_mode))
         judge_object(judge, request, target, DENIAL_TRUNCATE, true);
     else if ((call->act == OBSERVE_MAKE || call->act == OBSERVE_DIRECTORY) && target->object < 0)
-        judge_in_directory(judge, request, target, DENIAL_CREATE);
+        judge_in_directory(judge, request, target, DENIAL_CREATE, false);
 }
 
 void judge_make(const struct judge *judge, const struct notify_request *request, const char *name)
@@ -401,7 +402,7 @@ void judge_make(const struct judge *judge, const struct notify_request *request,
 
     target_resolve(target, (pid_t)request->pid, CWD_NUMBER, name, false);
     if (!target->unreadable && !target->outside && target->errnum == 0 && target->object < 0)
-        judge_in_directory(judge, request, target, DENIAL_CREATE);
+        judge_in_directory(judge, request, target, DENIAL_CREATE, false);
 }
 
 void judge_call(const struct judge *judge, const struct notify_request *request)

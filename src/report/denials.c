@@ -50,6 +50,12 @@ static bool is_wide(const struct resolved *resolved, const char *path)
     return false;
 }
 
+/* A file of the kernel's own: no policy grants one. */
+static bool is_kernels(const char *path)
+{
+    return path_contains("/proc", path) || path_contains("/sys", path) || path_contains("/dev", path);
+}
+
 static char *find_grant(const struct resolved *resolved, const struct denial *denial)
 {
     const char *slash = strrchr(denial->path, '/');
@@ -72,7 +78,7 @@ static int fill_grant(const struct resolved *resolved, struct denial *denial, en
 {
     bool reads = denial->operation == DENIAL_READ || denial->operation == DENIAL_EXECUTE;
 
-    if (denial->by_mode || denial->surface == SURFACE_FS_DEVICE)
+    if (denial->by_mode || denial->surface == SURFACE_FS_DEVICE || (denial->path && is_kernels(denial->path)))
         return 0;
     if (denial->address) {
         denial->key = "network";
