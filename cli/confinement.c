@@ -8,6 +8,7 @@
 
 #include "cli/later.h"
 #include "cli/session.h"
+#include "run/forerunner.h"
 
 #include <errno.h>
 #include <string.h>
@@ -125,13 +126,19 @@ static int join_session(struct confinement *confinement, const struct options *o
     return result;
 }
 
-/* An exec will have to know, and has work of its own until then. Root does not know yet as whom. */
-static void ask_early(const struct options *options, const struct policy *policy)
+/* What takes time beside us, while the paths are opened: the namespaces of a start; and an exec will have to
+ * know whether there can be any. Root does not know yet as whom. */
+static void begin_early(const struct options *options, const struct policy *policy)
 {
     bool automatic = !policy->backend || strcmp(policy->backend, "auto") == 0;
 
-    if ((options->command & FOR_EXEC) && automatic && policy->mode != MODE_DANGER_FULL_ACCESS &&
-        policy->approved_mode != MODE_DANGER_FULL_ACCESS && geteuid() != 0)
+    if (!(options->command & (FOR_RUN | FOR_EXEC)) || policy->mode == MODE_DANGER_FULL_ACCESS ||
+        policy->approved_mode == MODE_DANGER_FULL_ACCESS || geteuid() == 0)
+        return;
+    if ((automatic || strcmp(policy->backend, "namespace") == 0) &&
+        !options_value(options, OPTION_OWN, OWN_SESSION))
+        forerunner_start(policy->network != NETWORK_HOST);
+    if ((options->command & FOR_EXEC) && automatic)
         host_begin_namespaces(getuid(), getgid());
 }
 
@@ -158,7 +165,7 @@ int confinement_resolve(struct confinement *confinement, const struct options *o
         !options_value(options, OPTION_OWN, OWN_SESSION)) /* which says what network there is */
         result = refuse_network(options, policy, error);
     if (result == 0) {
-        ask_early(options, policy);
+        begin_early(options, policy);
         result = resolve_policy(policy, env, &confinement->resolved, error);
     }
     if (result < 0)

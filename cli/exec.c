@@ -6,6 +6,7 @@
  */
 #include "cli/cli.h"
 #include "cli/confinement.h"
+#include "run/forerunner.h"
 #include "run/run.h"
 
 #include <errno.h>
@@ -54,6 +55,7 @@ int command_exec(char **argv, char **envp)
         say_plan(&confinement, &options);
         status = run_exec(&confinement.plan, &confinement.resolved, &confinement.host, options.argv, &error);
     }
+    forerunner_end();
     if (error.code != ERROR_NONE)
         status = cli_fail(&error);
     confinement_free(&confinement);

@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/session.h"
 #include "run/control.h"
+#include "run/forerunner.h"
 
 #include <errno.h>
 #include <string.h>
@@ -196,6 +197,7 @@ int command_run(char **argv, char **envp)
         result = named < 0 ? named : prepare(&confinement, &options, &outputs, envp, &report);
     status =
         result == 0 ? start(&confinement, &options, &outputs.control, &report) : cli_status(&report.error);
+    forerunner_end();
     finish(&options, &outputs, &report, status);
     return status; /* all that is held goes with the process, sooner than it could be given back */
 }

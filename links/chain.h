@@ -308,6 +308,9 @@ static inline void chain_start(const struct chain *chain)
  */
 int chain_launch(char **argv, char **envp);
 
+/* What runs in a process of its own before a chain starts: see namespace_ahead.c. */
+pid_t namespace_start_ahead(int socket, bool net);
+
 int detach_run(struct chain *chain);
 int namespace_run(struct chain *chain);
 int terminal_run(struct chain *chain);

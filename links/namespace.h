@@ -2,7 +2,8 @@
  * namespace.h - what the files of namespace-run share.
  *
  * One file per subject: namespace_items.c (what was asked for, and its names),
- * namespace_store.c (memory), namespace_maps.c (the namespaces, id maps), namespace_net.c (loopback,
+ * namespace_store.c (memory), namespace_maps.c (the namespaces, id maps),
+ * namespace_ahead.c (the same before the chain started), namespace_net.c (loopback,
  * listeners), namespace_view.c (what there is to see), namespace_dev.c (/dev), namespace_hide.c (masks,
  * overlays, copies), namespace_protect.c (held places and their ancestors), namespace_init.c (pid 1),
  * namespace_command.c (the command), namespace_outer.c (the process that waits for it), namespace_terminal.c
@@ -88,6 +89,7 @@ struct namespace
     bool over;                /* joined: the supervisor has said its last word */
     int join[JOIN_COUNT];     /* joined: descriptors of the session's namespaces, -1: not given */
     int shared[2];            /* joined: the session's /tmp and /dev/shm, detached mounts, -1: private ones */
+    int ahead;                /* a socket, from which namespaces come that have been made; -1: none */
     int events;               /* joined: readable when a signal is pending, -1: not there */
     int init;                 /* our end of the socket to pid 1, -1: none */
     pid_t inner;              /* the command's pid as it sees it itself */
@@ -137,12 +139,18 @@ uint64_t namespace_root_mount(const struct namespace *ns);
 /* --- namespace_net.c --- */
 bool namespace_take_net(struct namespace *ns, size_t *at);
 void namespace_check_net(const struct namespace *ns);
-void namespace_build_net(const struct namespace *ns);
+void namespace_build_net(const struct namespace *ns, bool raise);
 
 /* --- namespace_serve.c --- */
 _Noreturn void namespace_serve(struct namespace *ns);
+/* --- namespace_ahead.c --- */
+int namespace_write_file(const char *name, const char *text);
+int namespace_map_own(uid_t uid, gid_t gid);
+int namespace_raise_loopback(bool *ret_up);
+bool namespace_enter_ahead(struct namespace *ns);
 
 /* --- namespace_join.c --- */
+void namespace_enter(const struct namespace *ns, int directory, enum channel_join which);
 bool namespace_take_join(struct namespace *ns, size_t *at);
 void namespace_check_join(const struct namespace *ns);
 void namespace_join(struct namespace *ns);

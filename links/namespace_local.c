@@ -6,25 +6,15 @@
  */
 #include "namespace_net.h"
 
-#include <net/if.h>
-#include <sys/ioctl.h>
-
 void net_raise_loopback(const struct namespace *ns)
 {
-    struct ifreq request = {.ifr_name = "lo"};
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool up = true;
+    int error = namespace_raise_loopback(&up);
 
-    if (fd < 0)
-        namespace_cannot(ns, CANNOT_NET, "loopback", errno);
-    request.ifr_flags = IFF_UP | IFF_RUNNING;
-    if (ioctl(fd, SIOCSIFFLAGS, &request) != 0)
-        namespace_cannot(ns, CANNOT_NET, "loopback", errno);
-    request.ifr_flags = 0;
-    if (ioctl(fd, SIOCGIFFLAGS, &request) != 0)
-        namespace_cannot(ns, CANNOT_NET, "loopback", errno);
-    if (!(request.ifr_flags & IFF_UP))
+    if (error)
+        namespace_cannot(ns, CANNOT_NET, "loopback", -error);
+    if (!up)
         chain_fatal(ns->chain, "loopback", "the kernel reported success but it is not up");
-    close(fd);
 }
 
 struct request {

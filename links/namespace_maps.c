@@ -28,24 +28,6 @@ struct helper {
     int done;  /* a byte comes back when the maps are written, else its end */
 };
 
-static int write_file(const char *name, const char *text)
-{
-    int fd = (int)kernel_call(SYS_openat, AT_FDCWD, KERNEL_PTR(name), O_WRONLY | O_CLOEXEC, 0, 0, 0),
-        error = 0;
-    size_t size = strlen(text);
-    ssize_t wrote;
-
-    if (fd < 0)
-        return -fd;
-    wrote = write(fd, text, size);
-    if (wrote < 0)
-        error = errno;
-    else if ((size_t)wrote != size)
-        error = EIO;
-    close(fd);
-    return error;
-}
-
 _Noreturn static void help(int start, int done, pid_t parent)
 {
     char uid_map[32], gid_map[32], byte;
@@ -55,9 +37,9 @@ _Noreturn static void help(int start, int done, pid_t parent)
     snprintf(gid_map, sizeof(gid_map), "/proc/%d/gid_map", parent);
     if (read(start, &byte, 1) != 1)
         _exit(LINK_FAILED);
-    error = write_file(uid_map, EVERY_ID);
+    error = -namespace_write_file(uid_map, EVERY_ID);
     if (!error)
-        error = write_file(gid_map, EVERY_ID);
+        error = -namespace_write_file(gid_map, EVERY_ID);
     byte = (char)error;
     _exit(write(done, &byte, 1) == 1 && !error ? 0 : LINK_FAILED);
 }
@@ -101,23 +83,6 @@ static void write_all_ids(const struct namespace *ns, const struct helper *helpe
         namespace_cannot(ns, CANNOT_MAPS, "id maps", error);
 }
 
-static void write_own_id(const struct namespace *ns, uid_t uid, gid_t gid)
-{
-    char text[64];
-    int error = write_file("/proc/self/setgroups", "deny");
-
-    if (!error) {
-        snprintf(text, sizeof(text), "%u %u 1", uid, uid);
-        error = write_file("/proc/self/uid_map", text);
-    }
-    if (!error) {
-        snprintf(text, sizeof(text), "%u %u 1", gid, gid);
-        error = write_file("/proc/self/gid_map", text);
-    }
-    if (error)
-        namespace_cannot(ns, CANNOT_MAPS, "id maps", error);
-}
-
 /* Which of them was it? All in one call failed and changed nothing, so each is asked for alone. */
 _Noreturn static void explain_unshare(const struct namespace *ns, int errnum)
 {
@@ -140,16 +105,13 @@ uint64_t namespace_root_mount(const struct namespace *ns)
     return number;
 }
 
-/*
- * namespace_unshare() - leave the caller's namespaces; afterwards this process has every capability in the
- * new ones, and none outside.
- */
-void namespace_unshare(struct namespace *ns)
+/* All of them by one call. */
+static void make_all(const struct namespace *ns)
 {
     struct helper helper = {.pid = -1};
     uid_t uid = geteuid();
     gid_t gid = getegid();
-    uint64_t mount = namespace_root_mount(ns);
+    int error = 0;
 
     chain_set_dumpable(ns->chain, true); /* or /proc/self belongs to root, and no map can be written */
     if (ns->map_all)
@@ -159,10 +121,39 @@ void namespace_unshare(struct namespace *ns)
     if (ns->map_all)
         write_all_ids(ns, &helper);
     else
-        write_own_id(ns, uid, gid);
+        error = namespace_map_own(uid, gid);
+    if (error)
+        namespace_cannot(ns, CANNOT_MAPS, "id maps", -error);
     chain_set_dumpable(ns->chain, false);
+}
+
+/* Those that have been made are entered, and the others made. Return: whether the network's had been. */
+static bool make_rest(struct namespace *ns)
+{
+    bool net = namespace_enter_ahead(ns);
+
+    if (unshare(CLONE_NEWNS | CLONE_NEWPID) != 0)
+        namespace_cannot(ns, CANNOT_MOUNT, "namespaces", errno);
+    if (ns->net && !net && unshare(CLONE_NEWNET) != 0)
+        namespace_cannot(ns, CANNOT_NET, "network namespace", errno);
+    return net;
+}
+
+/*
+ * namespace_unshare() - leave the caller's namespaces; afterwards this process has every capability in the
+ * new ones, and none outside.
+ */
+void namespace_unshare(struct namespace *ns)
+{
+    uint64_t mount = namespace_root_mount(ns);
+    bool raised = false;
+
+    if (ns->ahead >= 0)
+        raised = make_rest(ns);
+    else
+        make_all(ns);
     if (namespace_root_mount(ns) == mount)
         chain_fatal(ns->chain, "namespaces", "the kernel reported success but they are the old ones");
     if (ns->net)
-        namespace_build_net(ns);
+        namespace_build_net(ns, !raised);
 }

@@ -225,9 +225,11 @@ static void hand_out_entrance(const struct namespace *ns)
 /*
  * namespace_build_net() - make the network of a namespace that this process is in, as the words say.
  *
+ * @raise: loopback is not up yet
+ *
  * The listeners are handed out, and closed here. Ends the link on any doubt.
  */
-void namespace_build_net(const struct namespace *ns)
+void namespace_build_net(const struct namespace *ns, bool raise)
 {
     struct batch batch = {.message = {.type = CHANNEL_LISTENERS}};
     size_t at = ns->net_words;
@@ -237,7 +239,8 @@ void namespace_build_net(const struct namespace *ns)
     bool six;
     int fd;
 
-    net_raise_loopback(ns);
+    if (raise)
+        net_raise_loopback(ns);
     if (ns->entrance)
         hand_out_entrance(ns);
     if (at == 0)

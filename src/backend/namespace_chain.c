@@ -128,6 +128,7 @@ static void chain_namespaces(struct builder *b)
             add_named(b, "--map", "all");
         if (cuts_network(b))
             chain_network(b);
+        build_special(b, WORD_AHEAD);
         return;
     }
     build_join(b, "--join-user", JOIN_USER);

@@ -8,6 +8,7 @@
 
 #include "links/chain.h"
 #include "run/attest.h"
+#include "run/forerunner.h"
 #include "run/launcher.h"
 #include "run/run_error.h"
 #include "run/spawn.h"
@@ -68,6 +69,7 @@ int run_exec(struct plan *plan, const struct resolved *resolved, const struct ho
     if (r == 0)
         r = attest_refused(&attestation, &checks);
     fds.launcher = launcher;
+    fds.ahead = forerunner_for(plan);
     fds.others = attestation.descriptors;
     fds.other_count = attestation.descriptor_count;
     if (r == 0)

@@ -22,6 +22,7 @@
 #include "links/chain.h"
 #include "run/channel.h"
 #include "run/control.h"
+#include "run/forerunner.h"
 #include "run/launcher.h"
 #include "run/run_error.h"
 #include "run/strangers.h"
@@ -183,6 +184,7 @@ static int start_chain(struct run *run)
                              .liveness = run->their_liveness,
                              .stderr_fd = run->stderr_fd,
                              .tmp = run->tmp.fd,
+                             .ahead = forerunner_for(run->plan),
                              .launcher = launcher};
     r = launch_prepare(&run->launch, run->plan, run->resolved, &fds, run->attestation.sentinel, NULL,
                        run->plan->private_tmp ? run->tmp.path : NULL, run->command);
@@ -194,6 +196,7 @@ static int start_chain(struct run *run)
     r = limits_joined(&run->limits, &run->report->error);
     if (r < 0)
         return r;
+    forerunner_handed_over();
     run->their_channel = fd_close(run->their_channel);
     run->their_liveness = fd_close(run->their_liveness);
     run->their_errors = fd_close(run->their_errors);

@@ -12,6 +12,7 @@
 
 #include "run/channel.h"
 #include "run/foreign.h"
+#include "run/forerunner.h"
 #include "run/run_error.h"
 #include "run/strangers.h"
 
@@ -173,6 +174,7 @@ int run_talk(struct run *run)
     r = collect(run, &results, &size); /* a chain that is gone has said why before */
     if (r < 0)
         return r;
+    forerunner_end(); /* it ended before the chain could go on: nobody waits here */
     r = limits_arm(&run->limits, run->becoming, &run->report->error); /* the links' own children are gone */
     if (r < 0)
         return r;

@@ -66,6 +66,8 @@ static int collect_keep(struct launch *launch, const struct plan *plan, const st
         r = keep_add(launch, fds->tmp);
     if (r == 0)
         r = keep_add(launch, fds->terminal);
+    if (r == 0)
+        r = keep_add(launch, fds->ahead);
     return r;
 }
 
@@ -155,6 +157,8 @@ static int add_word(struct launch *launch, const struct word *word, const struct
         return add_number(launch, "", fds->stderr_fd);
     case WORD_SENTINEL:
         return add_number(launch, "", sentinel);
+    case WORD_AHEAD:
+        return fds->ahead < 0 ? 0 : lend(&launch->argv, "--ahead") ?: add_number(launch, "", fds->ahead);
     case WORD_KEEP:
         return add_keep_list(launch);
     case WORD_PASS:

@@ -11,7 +11,8 @@
 /* The descriptors that stand behind the placeholders of a plan; -1: not there. */
 #define CHAIN_FDS_NONE                                                                                       \
     {                                                                                                        \
-        .channel = -1, .liveness = -1, .stderr_fd = -1, .tmp = -1, .terminal = -1, .launcher = -1            \
+        .channel = -1, .liveness = -1, .stderr_fd = -1, .tmp = -1, .terminal = -1, .launcher = -1,           \
+        .ahead = -1                                                                                          \
     }
 struct chain_fds {
     int channel;
@@ -20,6 +21,7 @@ struct chain_fds {
     int tmp;
     int terminal;      /* where the command's own terminal will be */
     const char *onto;  /* all such descriptors: `N,N` */
+    int ahead;         /* where namespaces come from that have been made */
     int launcher;      /* kept only where the plan has a word for it */
     const int *others; /* more that cross the chain: what an exec's own checks are tried in; NULL: none */
     size_t other_count;

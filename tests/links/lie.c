@@ -40,6 +40,8 @@ static const struct {
     {"prlimit64", SYS_prlimit64},
     {"getdents64", SYS_getdents64},
     {"unshare", SYS_unshare},
+    {"setns", SYS_setns},
+    {"recvmsg", SYS_recvmsg},
     {"mount", SYS_mount},
     {"mount_setattr", SYS_mount_setattr},
     {"renameat", SYS_renameat},

@@ -4,6 +4,7 @@
 here=$(cd "$(dirname "$0")" && pwd)
 build lie "$here/lie.c"
 build act "$here/act.c"
+build ahead "$here/ahead.c"
 cd / || exit 99 # a directory below /tmp is not there in the view
 disk=$(mktemp -d /var/tmp/confine-test.XXXXXX) || exit 99
 chmod 755 "$disk"
@@ -56,6 +57,9 @@ for user in $users; do
     stopped "$user: ioctl answers 0" as "$user" timeout -s KILL 20 "$lie" ioctl=0 "$nr" --net --rw "$ws"
     stopped "$user: close_range answers 0" as "$user" timeout -s KILL 20 "$lie" close_range=0 "$nr" --rw "$ws" 
     [ "$user" = root ] || stopped "$user: write answers 0, numbers" as "$user" timeout -s KILL 20 "$lie" write=0 "$nr" --process-numbers 310
+    for call in setns=0 unshare=0 recvmsg=0 setns=1 recvmsg=12; do
+        stopped "$user: made ahead: $call" as "$user" timeout -s KILL 20 "$test_dir/bin/ahead" all "$lie" "$call" "$nr" --net --ahead 33 --rw "$ws"
+    done
     for call in unshare=1 unshare=28 mount=1 mount_setattr=1 open_tree=1 move_mount=22 openat2=38 capset=1 prctl=22 clone=11; do
         stopped "$user: $call is refused" as "$user" timeout -s KILL 20 "$lie" "$call" "$nr" --net --rw "$ws"
     done
