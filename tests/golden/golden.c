@@ -129,6 +129,10 @@ static void listed(struct world *w)
 {
     w->policy.readable_listed = true;
 }
+static void observed(struct world *w)
+{
+    w->resolved.observed = true;
+}
 static void as_exec(struct world *w)
 {
     w->supervised = false;
@@ -286,6 +290,12 @@ static void in_namespace(struct world *w)
 {
     w->policy.backend = (char *)(uintptr_t) "namespace";
     w->host.namespaces.answer = HOST_YES;
+}
+static void namespace_observed(struct world *w)
+{
+    in_namespace(w);
+    listed(w);
+    observed(w);
 }
 static void namespace_full(struct world *w)
 {
@@ -477,6 +487,7 @@ static const struct row {
     {"network-host", 7, network_host},
     {"network-listed", 7, network_listed},
     {"readable-listed", 7, listed},
+    {"observed", 7, observed},
     {"exec", 7, as_exec},
     {"exec-terminal", 7, exec_on_terminal},
     {"terminal", 7, on_terminal},
@@ -510,6 +521,7 @@ static const struct row {
     {"no-proc", 7, no_proc},
     {"pass-fd", 7, pass_fd},
     {"namespace", 7, in_namespace},
+    {"namespace-observed", 7, namespace_observed},
     {"namespace-limits", 7, namespace_limits},
     {"namespace-limits-alone", 7, namespace_limits_alone},
     {"namespace-limits-alone-root", 7, namespace_limits_alone_root},
