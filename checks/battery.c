@@ -77,14 +77,8 @@ static void end_trial(struct trial *trial, const struct attempt *attempt)
         return;
     if (attempt->finish)
         attempt->finish(trial);
-    for (size_t i = 0; i < ITEMS(trial->helper); i++)
-        if (trial->helper[i] > 0) {
-            kill(trial->helper[i], SIGKILL);
-            janitor_forget(LEFT_PROCESS, trial->helper[i], NULL);
-            while (waitpid(trial->helper[i], NULL, 0) < 0 && errno == EINTR)
-                ;
-            trial->helper[i] = 0;
-        }
+    for (int i = 0; i < (int)ITEMS(trial->helper); i++)
+        place_end_helper(trial, i);
     for (size_t i = 0; i < ITEMS(trial->fd); i++)
         if (trial->fd[i] >= 0) {
             close(trial->fd[i]);
@@ -298,19 +292,21 @@ static const char *find_refusal(const char *report)
 /* A start that came to nothing: it may have had its effect all the same. */
 static void note_refusal(struct battery *battery, struct entry *entry, struct trial *trial, struct side *side)
 {
-    bool refused = battery->foreign ? side->status != 0 : side->status == 125;
+    bool may_refuse = entry->attempt->flags & MAY_REFUSE && !trial->control;
 
-    if (side->hung) {
-        conclude(entry, "error", "the run neither started nor ended");
-    } else if (trial->control || !refused || !(entry->attempt->flags & MAY_REFUSE)) {
-        conclude(entry, "error", "the run could not be started");
-    } else {
-        trial->answer = (struct answer){.errnum = ECANCELED};
-        trial->status = side->status;
+    trial->answer = (struct answer){.errnum = ECANCELED};
+    trial->status = side->status;
+    trial->report = read_report(side);
+    if (may_refuse)
         note_look(entry, trial, look(entry->attempt, trial));
-        if (entry->verdict && strcmp(entry->verdict, "blocked") == 0)
-            entry->reason = find_refusal(read_report(side));
-    }
+    if (entry->verdict && strcmp(entry->verdict, "crossed") == 0)
+        return;
+    if (side->hung)
+        conclude(entry, "error", "the run neither started nor ended");
+    else if (!may_refuse || !(battery->foreign ? side->status != 0 : side->status == 125))
+        conclude(entry, "error", "the run could not be started");
+    else if (strcmp(entry->verdict, "blocked") == 0)
+        entry->reason = find_refusal(trial->report);
 }
 
 /* Its act, and what is seen of it. */

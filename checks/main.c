@@ -35,6 +35,7 @@ const struct attempt_group attempt_groups[] = {
     {"processes", process_attempts},
     {"signals", signal_attempts},
     {"setup", environment_attempts},
+    {"planted", planted_attempts},
     {"privilege", privilege_attempts},
     {"terminal", terminal_attempts},
     {"inherited", inherited_attempts},

@@ -237,6 +237,19 @@ int place_helper(struct trial *trial, int index, void (*work)(struct trial *tria
     return 0;
 }
 
+void place_end_helper(struct trial *trial, int index)
+{
+    pid_t helper = trial->helper[index];
+
+    trial->helper[index] = 0;
+    if (helper <= 0)
+        return;
+    kill(helper, SIGKILL);
+    janitor_forget(LEFT_PROCESS, helper, NULL);
+    while (waitpid(helper, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
 int victim_main(char **argv)
 {
     int memory = atoi(argv[0]), ready = atoi(argv[1]);

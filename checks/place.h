@@ -77,6 +77,8 @@ int place_alone(struct trial *trial);
 int place_read_process(struct trial *trial, const char *name, char *text, size_t size);
 /* place_helper() - a child that calls @work and ends with us. Return: 0 or -errno. */
 int place_helper(struct trial *trial, int index, void (*work)(struct trial *trial));
+/* place_end_helper() - end it before the trial ends. */
+void place_end_helper(struct trial *trial, int index);
 /* victim_main() - what that process does. */
 int victim_main(char **argv);
 

@@ -54,12 +54,10 @@ _Noreturn void battery_exec(const struct battery *battery, const struct trial *t
     for (size_t i = 0; words[i]; i++)
         argv[count++] = words[i];
     argv[count] = NULL;
-    /* execvp() takes them as what it would be allowed to change, and does not. */
+    /* execv() takes them as what it would be allowed to change, and does not. */
     memcpy(words_of_exec, argv, sizeof(argv));
     if (trial && trial->enter)
         trial->enter(trial);
-    if (battery->foreign && !control)
-        execvp(argv[0], words_of_exec);
     execv(argv[0], words_of_exec);
     _exit(126);
 }
@@ -95,7 +93,8 @@ static bool take_answer(struct side *side, struct answer *answer)
             break;
         done += (size_t)length;
     }
-    side->lost = done != sizeof(*answer);
+    /* Somebody else's launcher may write into the same pipe. */
+    side->lost = done != sizeof(*answer) || answer->errnum < 0 || answer->errnum > 4095;
     return !side->lost;
 }
 
