@@ -155,7 +155,8 @@ static void hand_out(const struct namespace *ns, struct batch *batch)
     batch->message.count = 0;
 }
 
-/* Of a network, no address is the namespace's own yet: FREEBIND. Return: a descriptor, or -errno. */
+/* Of a network, no address is the namespace's own yet: FREEBIND. One for all addresses may come to stand
+ * beside one for a single address, on the same port: REUSEPORT. Return: a descriptor, or -errno. */
 int net_open_listener(const struct net_place *place)
 {
     struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons((in_port_t)place->number)};
@@ -173,6 +174,7 @@ int net_open_listener(const struct net_place *place)
         setsockopt(fd, is_four ? IPPROTO_IP : IPPROTO_IPV6, is_four ? NET_FREEBIND_4 : NET_FREEBIND_6, &one,
                    sizeof(one)) == 0 &&
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) == 0 &&
+        setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one)) == 0 &&
         bind(fd, address, is_four ? sizeof(four) : sizeof(six)) == 0 &&
         (place->datagrams || listen(fd, BACKLOG) == 0))
         return fd;

@@ -70,9 +70,9 @@ static void become_small(const struct namespace *ns, int routes)
     const uint32_t needed = 1U << BIND_SERVICE | 1U << NET_ADMIN;
     const struct capability_data few[2] = {{.effective = needed, .permitted = needed}, {0}};
     struct capability_data seen[2];
-    int keep[] = {STDERR_FILENO, ns->channel, routes};
+    int keep[] = {0, 1, 2, ns->channel, routes}; /* no answer is descriptor 0 */
 
-    if (!namespace_keep(keep, 3) || chdir("/") != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+    if (!namespace_keep(keep, 5) || chdir("/") != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
         capability_set(few) != 0 || capability_get(seen) != 0 || (seen[0].permitted & ~needed) ||
         seen[1].permitted || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || load_filter() != 0)
         chain_fatal(ns->chain, "--serve", "cannot give up what it must not have");

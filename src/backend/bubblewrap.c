@@ -270,11 +270,11 @@ static int plan_bubblewrap(const struct resolved *resolved, const struct host *h
     plan->supervised = supervised;
     plan->pid_namespace = plan->foreign = true;
     plan->own_tmp = "/tmp";
+    plan->gateway = supervised && network_gateway(&resolved->network);
+    plan->landlock_abi = host->landlock_abi;
     if (view_know(&b) < 0)
         return error_no_memory(error);
     r = refuse_host(&b, error);
-    if (r == 0)
-        r = build_refuse_gateway(&b, error);
     if (r == 0)
         r = refuse_roots(&b, error);
     if (r == 0)

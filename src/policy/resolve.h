@@ -182,6 +182,9 @@ struct own_network {
 
 /* network_pin() - the address of the pools for the @index-th name. @four, @six: room for each */
 #define NETWORK_ADDRESS 46
+/* network_pinned() - the same for a name that has one. Return: whether it has. */
+bool network_pinned(const struct own_network *network, const char *name, char four[NETWORK_ADDRESS],
+                    char six[NETWORK_ADDRESS]);
 void network_pin(unsigned index, char four[NETWORK_ADDRESS], char six[NETWORK_ADDRESS]);
 
 /* network_local() - the word of `--local` for a rule that is an address. Return: false: it is none. */

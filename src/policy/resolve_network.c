@@ -160,9 +160,8 @@ static bool is_listened(const struct own_network *network, const char *address, 
     return false;
 }
 
-/* The addresses of a name: those that it has, or the next ones. */
-static void find_pin(struct own_network *network, const char *name, char four[NETWORK_ADDRESS],
-                     char six[NETWORK_ADDRESS])
+bool network_pinned(const struct own_network *network, const char *name, char four[NETWORK_ADDRESS],
+                    char six[NETWORK_ADDRESS])
 {
     for (size_t i = 0; i + 1 < network->listener_count; i++) {
         const struct listener *listener = &network->listeners[i];
@@ -171,9 +170,9 @@ static void find_pin(struct own_network *network, const char *name, char four[NE
             continue;
         snprintf(four, NETWORK_ADDRESS, "%s", listener[0].address); /* in pairs */
         snprintf(six, NETWORK_ADDRESS, "%s", listener[1].address);
-        return;
+        return true;
     }
-    network_pin(network->pinned++, four, six);
+    return false;
 }
 
 /* One name or address. On ports where everything is listened on, nothing has to be added, nor could be. */
@@ -192,8 +191,8 @@ static int add_single_rule(struct resolving *resolving, const struct rule *rule,
 
         if (ports[port / 8] & 1U << port % 8)
             continue;
-        if (name && !four[0])
-            find_pin(network, name, four, six);
+        if (name && !four[0] && !network_pinned(network, name, four, six))
+            network_pin(network->pinned++, four, six);
         if (is_listened(network, four, port))
             continue;
         r = add_listener(resolving, LISTENER_TCP, four, name, port, 0);

@@ -103,7 +103,6 @@ int gateway_start(struct gateway *gateway, const struct plan *plan, const struct
     gateway->plan = plan;
     gateway->resolved = resolved;
     gateway->report = report;
-    gateway->pinned = resolved->network.pinned;
     gateway->listeners = calloc(resolved->network.listener_count + 1, sizeof(int));
     if (!gateway->listeners)
         return error_no_memory(&report->error);
@@ -153,6 +152,40 @@ bool gateway_take_entrance(struct gateway *gateway, struct handed_over *handed)
     return fits;
 }
 
+/* One word of the hand's. @fd: NULL: it makes no socket. Return: 0; 1: of IPv6, which this kernel has not; or
+ * -errno. */
+static int make_one(struct gateway *gateway, const char *option, const char *value, int *fd)
+{
+    char word[128];
+    int r;
+
+    snprintf(word, sizeof(word), "%s %s", option, value);
+    r = hand_ask(&gateway->hand, gateway->resolved, word, fd);
+    return strchr(value, '[') && (r == -EAFNOSUPPORT || r == -EADDRNOTAVAIL || r == -EOPNOTSUPP) ? 1 : r;
+}
+
+int gateway_make(struct gateway *gateway, pid_t pid)
+{
+    const struct own_network *network = gateway->wanted ? &gateway->resolved->network : NULL;
+    int r;
+
+    if (!network || !gateway->plan->foreign)
+        return 0;
+    r = hand_look(&gateway->hand, pid);
+    if (r == 0 && network->rules.count > 0) {
+        r = make_one(gateway, "--address", NETWORK_SELF4, NULL);
+        if (r == 0)
+            r = make_one(gateway, "--address", NETWORK_SELF6, NULL);
+        if (r >= 0)
+            r = make_one(gateway, "--local", NETWORK_LOCAL6, NULL);
+    }
+    for (size_t i = 0; i < network->locals.count && r >= 0; i++)
+        r = make_one(gateway, "--local", network->locals.items[i], NULL);
+    for (size_t i = 0; i < network->listener_count && r >= 0; i++)
+        r = make_one(gateway, "--listen", network->listeners[i].word, &gateway->listeners[i]);
+    return r < 0 ? fail(gateway, -r, "listen in the command's network") : 0;
+}
+
 /* Every listener of IPv4 must be there: the chain leaves out those of IPv6 where the kernel has none. */
 static int check_listeners(struct gateway *gateway)
 {
@@ -193,6 +226,7 @@ static void let_go(struct gateway *gateway)
         fd_close(gateway->listeners[i]);
     for (size_t i = 0; gateway->published && i < 2 * gateway->resolved->network.published_count; i++)
         fd_close(gateway->published[i]);
+    strings_free(&gateway->pinned);
     free(gateway->listeners);
     free(gateway->published);
     gateway->listeners = gateway->published = NULL;

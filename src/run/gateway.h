@@ -25,7 +25,7 @@ struct gateway {
     int *listeners; /* by the words of `--listen`; -1: not made, or handed on */
     int *published; /* on the host's loopback, two for each port; -1: none */
     struct hand hand;
-    unsigned pinned; /* names that have an address of their own; grows by `allow` */
+    struct strings pinned; /* names that got an address of their own by `allow` */
     bool confined, ready, ended;
     uv_poll_t poll;
     bool polling;
@@ -49,6 +49,13 @@ bool gateway_take(struct gateway *gateway, const struct channel_listeners *messa
 
 /* gateway_take_entrance() - the way into the command's network, for later. The same. */
 bool gateway_take_entrance(struct gateway *gateway, struct handed_over *handed);
+
+/*
+ * gateway_make() - make addresses and listeners in the network of @pid, where the chain's own links cannot.
+ *
+ * Does nothing where they can. Return: 0, or a negative errno with the error of the report set.
+ */
+int gateway_make(struct gateway *gateway, pid_t pid);
 
 /*
  * gateway_open() - wait until it is confined and ready, and give it the listeners. The last thing before

@@ -219,6 +219,24 @@ static int add_listener(struct gateway *gateway, const char *address, unsigned p
     return r < 0 ? r : say_listener(gateway, "listen", "tcp", name, port, &fd);
 }
 
+/* The addresses of a name: those that it has, or the next ones. Return: false: there are none. */
+static bool find_pin(struct gateway *gateway, const char *name, char four[NETWORK_ADDRESS],
+                     char six[NETWORK_ADDRESS])
+{
+    const struct own_network *network = &gateway->resolved->network;
+    size_t at = 0;
+
+    if (network_pinned(network, name, four, six))
+        return true;
+    while (at < gateway->pinned.count && strcmp(gateway->pinned.items[at], name) != 0)
+        at++;
+    if (network->pinned + at >= NETWORK_PINNED_MOST ||
+        (at == gateway->pinned.count && strings_add(&gateway->pinned, name) < 0))
+        return false;
+    network_pin(network->pinned + (unsigned)at, four, six);
+    return true;
+}
+
 /* The rule's port must be listened on, for one name or for all; IPv6 where there is IPv6. */
 static int hear_listen_wanted(struct gateway *gateway, const json_t *message)
 {
@@ -227,9 +245,7 @@ static int hear_listen_wanted(struct gateway *gateway, const json_t *message)
     int64_t port = take_number(message, "port", 0);
     int r;
 
-    if (name && gateway->pinned < NETWORK_PINNED_MOST)
-        network_pin(gateway->pinned++, four, six);
-    else
+    if (name && !find_pin(gateway, name, four, six))
         name = NULL;
     r = add_listener(gateway, four, (unsigned)port, name);
     if (r == 0)

@@ -17,21 +17,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ANSWER_MS 2000
+#define ANSWER_MS       2000
+#define NAMESPACE_OWNER _IO(0xb7, 1) /* NS_GET_USERNS */
 
+/* The network is not always that of the process's own user namespace: bubblewrap makes another one last. */
 int hand_look(struct hand *hand, pid_t pid)
 {
     char path[64];
 
-    snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
-    hand->user = open(path, O_RDONLY | O_CLOEXEC);
     snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)pid);
-    hand->net = hand->user < 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-    return hand->net < 0 ? -errno : 0;
+    hand->net = open(path, O_RDONLY | O_CLOEXEC);
+    hand->user = hand->net < 0 ? -1 : ioctl(hand->net, NAMESPACE_OWNER);
+    if (hand->user < 0)
+        return -errno;
+    return fcntl(hand->user, F_SETFD, FD_CLOEXEC) != 0 ? -errno : 0;
 }
 
 /* One answer. Return: 0, or what it says, or -errno. */

@@ -83,6 +83,24 @@ static int take_observed(struct run *run, struct handed_over *handed, int errnum
     return 0;
 }
 
+/* Are there listeners that only we can make, and only when the command's process is there? They are tried. */
+static bool makes_listeners(const struct run *run)
+{
+    return run->plan->foreign && run->plan->gateway;
+}
+
+static int send_checks(struct run *run)
+{
+    static struct channel_checks checks;
+    size_t size;
+    int r;
+
+    attest_message(&run->attestation, &checks, &size);
+    r = channel_send(run->channel, &checks, size, run->attestation.descriptors,
+                     run->attestation.descriptor_count);
+    return r < 0 && r != -EPIPE ? chain_failed(run, r) : 0;
+}
+
 /* GUARD, HERE and RESULTS: the guard is a process of its own, so its word may come at any point. Everything
  * else, and anything twice, is no chain of ours. */
 static int collect(struct run *run, struct channel_results *results, size_t *ret_size)
@@ -134,6 +152,8 @@ static int collect(struct run *run, struct channel_results *results, size_t *ret
                 run->becoming_fd = (int)kernel_call(SYS_pidfd_open, writer, 0, 0, 0, 0, 0);
             if (run->plan->pid_namespace && run->becoming_fd < 0)
                 return run_fail(run, -run->becoming_fd, "hold on to the command");
+            if (makes_listeners(run) && (gateway_make(&run->gateway, writer) < 0 || send_checks(run) < 0))
+                return -EPROTO;
         } else if (here && writer == run->becoming && *ret_size == 0 &&
                    message.word.type == CHANNEL_RESULTS) {
             memcpy(results, &message.results, (size_t)size);
@@ -150,7 +170,6 @@ static int collect(struct run *run, struct channel_results *results, size_t *ret
 
 int run_talk(struct run *run)
 {
-    static struct channel_checks checks;
     static struct channel_results results;
     struct channel_word go = {.type = CHANNEL_GO};
     size_t size;
@@ -161,13 +180,10 @@ int run_talk(struct run *run)
         r = strangers_watch_front();
     if (r < 0)
         return run_fail(run, -r, "act as the command's user");
-    /* Sent before HERE has come: the chain finds its checks when it gets there, and nobody waits for the
-     * other. */
-    attest_message(&run->attestation, &checks, &size);
-    r = channel_send(run->channel, &checks, size, run->attestation.descriptors,
-                     run->attestation.descriptor_count);
-    if (r < 0 && r != -EPIPE)
-        return chain_failed(run, r);
+    /* Before HERE has come: the chain finds its checks when it gets there, and nobody waits for the other. */
+    r = makes_listeners(run) ? 0 : send_checks(run);
+    if (r < 0)
+        return r;
     r = run_prepare_watch(run); /* while the chain is on its way */
     if (r < 0)
         return run_fail(run, -r, "supervise the command");
