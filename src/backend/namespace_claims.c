@@ -177,13 +177,11 @@ static void claim_listener(struct builder *b)
 
     for (size_t i = 0; i < network->listener_count; i++) {
         const struct listener *listener = &network->listeners[i];
-        struct check check = CHECK(NET_LISTED, GATEWAY, LISTENER, LISTENER, .index = i, .a = listener->port,
-                                   .refused = {EISCONN});
-
-        if (listener->role != LISTENER_TCP && listener->role != LISTENER_DNS_TCP)
+        if ((listener->role != LISTENER_TCP && listener->role != LISTENER_DNS_TCP) ||
+            strchr(listener->address, ':'))
             continue;
-        check.name = strcmp(listener->address, "0.0.0.0") == 0 ? "198.18.0.2" : listener->address;
-        build_hold(b, STATE_ENFORCED, NULL, check);
+        build_hold(b, STATE_ENFORCED, NULL,
+                   CHECK(NET_LISTED, GATEWAY, LISTENER, LISTENER, .index = i, .refused = {EISCONN}));
         return;
     }
 }

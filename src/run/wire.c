@@ -213,6 +213,14 @@ static bool wire_process(struct attestation *attestation, struct attempt *attemp
     return attestation->process > (attestation->pid_namespace ? PIDS_INSIDE : 0);
 }
 
+/* One that listens for every address is tried by an address of the pool that no name has. */
+static bool wire_listener(struct attempt *attempt, const struct listener *listener)
+{
+    wire_name(&attempt->wire, strcmp(listener->address, "0.0.0.0") == 0 ? "198.19.255.1" : listener->address);
+    attempt->wire.a = listener->port;
+    return true;
+}
+
 bool wire_canary(struct attestation *attestation, struct attempt *attempt, const struct resolved *resolved)
 {
     struct channel_check *wire = &attempt->wire;
@@ -272,7 +280,7 @@ bool wire_canary(struct attestation *attestation, struct attempt *attempt, const
     case CANARY_PROTECTED:
         return wire_protected(attempt, resolved);
     case CANARY_LISTENER: /* it comes later: whoever hears the nonce there is asked then */
-        return true;
+        return wire_listener(attempt, &resolved->network.listeners[attempt->check->index]);
     case CANARY_ROOT:
         wire->a = (int64_t)resolved->paths[attempt->check->index].device;
         wire->b = (int64_t)resolved->paths[attempt->check->index].inode;

@@ -161,6 +161,27 @@ static void leave_numbers_out(struct world *world, const char *option)
     world_without_option(world, "namespace-run", option, 1);
 }
 
+/* What is local has a route: that it is one to the outside, the act cannot tell. */
+static void add_route(struct world *world, const char *option)
+{
+    static const char *const networks[] = {"0.0.0.0/0", "[::]/0"};
+    size_t at = world_option(world, world_link(world, "namespace-run"), option);
+
+    must(at > 0);
+    for (size_t i = 0; i < ARRAY_SIZE(networks); i++) {
+        world_insert(world, at, networks[i]);
+        world_insert(world, at, option);
+    }
+}
+
+static void leave_listeners_out(struct world *world, const char *option)
+{
+    size_t link = world_link(world, "namespace-run");
+
+    while (world_option(world, link, option) > 0)
+        world_without_option(world, "namespace-run", option, 1);
+}
+
 #define ANY_ACT ACT_COUNT
 
 static const struct boundary {
@@ -229,6 +250,10 @@ static const struct boundary {
     {SURFACE_NET_UDP, MECHANISM_NET_NAMESPACE, ACT_NAMESPACE, leave_namespaces_out, "", "no namespace-run"},
     {SURFACE_NET_OTHER, MECHANISM_NET_NAMESPACE, ACT_NAMESPACE, leave_namespaces_out, "", "no namespace-run"},
     {SURFACE_NET_OTHER, MECHANISM_SECCOMP, ACT_SENTINEL, leave_link_out, "seccomp-run", "no seccomp-run"},
+    {SURFACE_NET_LISTED, MECHANISM_NET_NAMESPACE, ACT_NAMESPACE, leave_namespaces_out, "",
+     "no namespace-run"},
+    {SURFACE_NET_LISTED, MECHANISM_NET_NAMESPACE, ACT_ROUTE, add_route, "--local", "everything is local"},
+    {SURFACE_NET_LISTED, MECHANISM_GATEWAY, ACT_LISTENER, leave_listeners_out, "--listen", "no --listen"},
     {SURFACE_UNIX_ABSTRACT, MECHANISM_NET_NAMESPACE, ACT_NAMESPACE, leave_namespaces_out, "",
      "no namespace-run"},
     {SURFACE_UNIX_PATH, MECHANISM_MOUNT, ACT_OBJECT, leave_namespaces_out, "", "no namespace-run"},
@@ -291,6 +316,8 @@ static const char *const act_names[ACT_COUNT] = {
     [ACT_REPLACED] = "read-back",
     [ACT_CPU_TIME] = "read-back",
     [ACT_PROCESSES] = "read-back",
+    [ACT_ROUTE] = "route",
+    [ACT_LISTENER] = "connect",
 };
 
 static const char *const canary_names[CANARY_COUNT] = {
@@ -313,6 +340,7 @@ static const char *const canary_names[CANARY_COUNT] = {
     [CANARY_INIT] = "init",
     [CANARY_PROTECTED] = "protected",
     [CANARY_ROOT] = "root",
+    [CANARY_LISTENER] = "listener",
 };
 
 /* --- the cells ----------------------------------------------------------------------------------------- */
@@ -478,6 +506,9 @@ static void collect_lines(enum caller caller)
 
             /* The other backend has another chain: its table is a whole one. */
             if (variant < VARIANT_NAMESPACE && variant != VARIANT_PLAIN && is_known(&line.check))
+                continue;
+            if (variant == VARIANT_NETWORK &&
+                line.check.surface != SURFACE_NET_LISTED) /* the rest is known */
                 continue;
             line.boundary = find_boundary(&line.check);
             if (!line.boundary)

@@ -44,6 +44,7 @@ enum variant {
     VARIANT_OLD_KERNEL,
     VARIANT_NAMESPACE,
     VARIANT_BUBBLEWRAP,
+    VARIANT_NETWORK,
     VARIANTS
 };
 
@@ -53,6 +54,7 @@ static const char *const variant_names[VARIANTS] = {
     [VARIANT_OLD_KERNEL] = "plan of ABI 2",
     [VARIANT_NAMESPACE] = "namespace",
     [VARIANT_BUBBLEWRAP] = "bubblewrap",
+    [VARIANT_NETWORK] = "namespace, listed",
 };
 
 /* Shared with the child that runs. */
@@ -220,8 +222,9 @@ static void world_ask(struct world *world, enum key key, const char *value)
 
 static const char *world_backend(const struct world *world)
 {
-    static const char *const names[VARIANTS] = {
-        [VARIANT_NAMESPACE] = "namespace", [VARIANT_BUBBLEWRAP] = "bubblewrap"};
+    static const char *const names[VARIANTS] = {[VARIANT_NAMESPACE] = "namespace",
+                                                [VARIANT_BUBBLEWRAP] = "bubblewrap",
+                                                [VARIANT_NETWORK] = "namespace"};
 
     return names[world->variant] ? names[world->variant] : "landlock";
 }
@@ -255,6 +258,11 @@ static void world_resolve(struct world *world)
     world_ask(world, KEY_USER, world->caller == CALLER_ROOT ? "keep" : "owner");
     if (world->variant == VARIANT_LISTED)
         world_ask(world, KEY_READABLE, "listed");
+    if (world->variant == VARIANT_NETWORK) {
+        world_ask(world, KEY_NETWORK, "listed");
+        must(policy_add(&world->policy, LIST_ALLOW, "example.org:443", NULL,
+                        (struct origin){.layer = LAYER_BUILTIN}, &error) == 0);
+    }
     snprintf(path, sizeof(path), "%s/secret", world->base);
     must(policy_add(&world->policy, LIST_HIDE, path, NULL, (struct origin){.layer = LAYER_BUILTIN}, &error) ==
          0);

@@ -38,7 +38,7 @@ fi
 numbers=$(cat /proc/sys/kernel/pid_max)
 fatal '--liveness' '--liveness: this descriptor is not open, or one of 0, 1 and 2' "$nr" --liveness 77 -- true
 fatal '--hold without its sockets' '--hold: usage: needs --liveness and --channel, and shows nothing' "$nr" --hold
-fatal '--hold with a command' '--: usage: with --hold there is no command' "$nr" --hold -- true
+fatal '--hold with a command' '--: usage: with --hold or --serve there is no command' "$nr" --hold -- true
 fatal '--join of nothing' '--join-user: this descriptor is not open, or one of 0, 1 and 2' "$nr" --join-user 77 -- true
 exec 7</proc/self/ns/user
 fatal '--join of a part' '--join-ipc: usage: a session has this one as well' "$nr" --join-user 7 -- true
