@@ -62,7 +62,8 @@ struct trial {
     const char *report; /* the same: the report of its run; empty: there is none */
 };
 
-enum { SKIP = 1 }; /* of a prepare: it cannot be tried here, for the reason in `skip` */
+enum { CANNOT_ENTER = 124 }; /* an enter that this machine does not allow ends its process with it */
+enum { SKIP = 1 };           /* of a prepare: it cannot be tried here, for the reason in `skip` */
 
 /* How an attempt runs. */
 enum {

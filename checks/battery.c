@@ -294,6 +294,10 @@ static void note_refusal(struct battery *battery, struct entry *entry, struct tr
 {
     bool may_refuse = entry->attempt->flags & MAY_REFUSE && !trial->control;
 
+    if (trial->enter && side->status == CANNOT_ENTER) {
+        conclude(entry, "skipped", "such a caller is not to be had here");
+        return;
+    }
     trial->answer = (struct answer){.errnum = ECANCELED};
     trial->status = side->status;
     trial->report = read_report(side);
@@ -303,7 +307,8 @@ static void note_refusal(struct battery *battery, struct entry *entry, struct tr
         return;
     if (side->hung)
         conclude(entry, "error", "the run neither started nor ended");
-    else if (!may_refuse || !(battery->foreign ? side->status != 0 : side->status == 125))
+    else if (!may_refuse ||
+             !(battery->foreign ? side->status != 0 : side->status >= 125 && side->status <= 127))
         conclude(entry, "error", "the run could not be started");
     else if (strcmp(entry->verdict, "blocked") == 0)
         entry->reason = find_refusal(trial->report);

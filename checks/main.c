@@ -36,6 +36,8 @@ const struct attempt_group attempt_groups[] = {
     {"signals", signal_attempts},
     {"setup", environment_attempts},
     {"planted", planted_attempts},
+    {"parents", parents_attempts},
+    {"starts", starts_attempts},
     {"privilege", privilege_attempts},
     {"terminal", terminal_attempts},
     {"inherited", inherited_attempts},

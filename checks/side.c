@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATIENCE_MS = 120000 /* more than an act has */, END_MS = 10000 };
+enum { PATIENCE_MS = 120000 /* more than an act has */, START_MS = 60000, END_MS = 10000 };
 
 static void become_caller(const struct battery *battery, bool control)
 {
@@ -78,7 +78,7 @@ static _Noreturn void start_child(const struct battery *battery, const struct tr
 }
 
 /* Reads one answer. Return: false when there is none: the other side is gone. */
-static bool take_answer(struct side *side, struct answer *answer)
+static bool take_answer(struct side *side, struct answer *answer, int patience)
 {
     struct pollfd ready = {.fd = side->answers, .events = POLLIN};
     size_t done = 0;
@@ -86,7 +86,7 @@ static bool take_answer(struct side *side, struct answer *answer)
     while (done < sizeof(*answer)) {
         ssize_t length;
 
-        if (poll(&ready, 1, PATIENCE_MS) <= 0)
+        if (poll(&ready, 1, patience) <= 0)
             break;
         length = read(side->answers, (char *)answer + done, sizeof(*answer) - done);
         if (length <= 0)
@@ -153,7 +153,7 @@ int side_start(struct side *side, const struct battery *battery, const struct tr
     if (side->pid < 0)
         return -errno;
     setpgid(side->pid, side->pid);
-    if (take_answer(side, &hello))
+    if (take_answer(side, &hello, START_MS))
         return 0;
     end_silent(side, battery);
     return -ECHILD;
@@ -174,7 +174,7 @@ void side_order(struct side *side, struct trial *trial)
 {
     if (side->lost ||
         write(side->orders, &trial->order, sizeof(trial->order)) != (ssize_t)sizeof(trial->order) ||
-        !take_answer(side, &trial->answer)) {
+        !take_answer(side, &trial->answer, PATIENCE_MS)) {
         side->lost = true;
         trial->answer = (struct answer){.errnum = ECHILD};
     }

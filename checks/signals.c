@@ -1,9 +1,10 @@
 /*
- * signals.c - signals to a process outside, of the same user, and processes that stay.
+ * signals.c - signals to a process outside, of the same user.
  *
  * The victim blocks all signals, so that what was sent can be read from its status.
  */
 #include "place.h"
+#include "survivor.h"
 
 #include "links/kernel_abi.h"
 
@@ -132,58 +133,6 @@ static int prepare_in_group(struct trial *trial)
     return place_process(trial);
 }
 
-/* A process that left its family behind, and holds a lock as long as it lives. */
-static int act_survive(const struct order *order, struct answer *answer)
-{
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    char path[PLACE_SIZE], byte;
-    int ready[2], fd;
-    pid_t child;
-
-    (void)answer;
-    if (place_file(path, order->inner, "lock", "", 0600) < 0 || pipe(ready) != 0)
-        return errno;
-    child = fork();
-    if (child == 0) {
-        setsid();
-        if (fork() != 0)
-            _exit(0);
-        close(ready[0]);
-        for (int i = 0; i < 64; i++)
-            if (i != ready[1])
-                close(i);
-        fd = open(path, O_RDWR);
-        if (fcntl(fd, F_SETLK, &lock) == 0 && write(ready[1], "r", 1) != 1)
-            _exit(1);
-        close(ready[1]);
-        alarm(120); /* nobody may be left to end it */
-        for (;;)
-            pause();
-    }
-    close(ready[1]);
-    return child > 0 && read(ready[0], &byte, 1) == 1 ? 0 : ECHILD;
-}
-
-static int look_survived(struct trial *trial)
-{
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    char path[PLACE_SIZE];
-    int fd, result;
-
-    if (trial->answer.errnum != 0)
-        return 0;
-    if (place_join(path, trial->order.inner, "lock") < 0)
-        return -ENAMETOOLONG;
-    fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
-        return -errno;
-    result = fcntl(fd, F_GETLK, &lock) != 0 ? -errno : lock.l_type != F_UNLCK;
-    if (result == 1 && lock.l_pid > 0)
-        kill(lock.l_pid, SIGKILL);
-    close(fd);
-    return result;
-}
-
 #define KILLS "what can be signalled can be ended"
 #define SIGNALS(id, call, what, prepare, act)                                                                \
     {                                                                                                        \
@@ -210,9 +159,9 @@ const struct attempt signal_attempts[] = {
             place_alone, act_proc_pidfd_signal),
     {"PROC-24", SURFACE_PROC_SURVIVOR, IN_WORKSPACE | AFTER_END, "fork(); setsid(); fork()",
      "stay when the run has ended", "it goes on in a project that somebody has looked at since", NULL,
-     act_survive, look_survived, NULL},
+     survivor_act, survivor_look, NULL},
     {"PROC-25", SURFACE_PROC_SURVIVOR, IN_WORKSPACE | OWN_RUN | KILLED,
      "fork(); setsid(); fork(); the supervisor is killed", "stay when those who watch are killed",
-     "a harness that crashes must not leave what it started", NULL, act_survive, look_survived, NULL},
+     "a harness that crashes must not leave what it started", NULL, survivor_act, survivor_look, NULL},
     {0},
 };

@@ -141,11 +141,8 @@ static int find_parent(struct hiding *hiding, const struct opened *opened, bool 
     }
     if (r == -ENOMEM)
         return error_no_memory(error);
-    if (r < 0) {
-        error_set(error, ERROR_POLICY_INVALID, -r, "path-changed", "the hidden paths: %s: %s", QUOTE(path),
-                  r == -ESTALE ? "it changed while it was looked at" : strerror(-r));
-        return error_hint(error, "somebody is changing this path: end that first");
-    }
+    if (r < 0)
+        return path_failed(error, "the hidden paths", path, -r);
     hidden->name = slash + 1;
     return 0;
 }

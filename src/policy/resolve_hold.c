@@ -37,10 +37,7 @@ static size_t count_siblings(const struct hiding *hiding, const struct above *ab
 
 static int fail_changed(struct hiding *hiding, const char *path, int errnum)
 {
-    error_set(hiding->resolving->error, ERROR_POLICY_INVALID, errnum, "path-changed",
-              "the hidden paths: %s: %s", QUOTE(path),
-              errnum == ESTALE ? "it changed while it was looked at" : strerror(errnum));
-    return error_hint(hiding->resolving->error, "somebody is changing this path: end that first");
+    return path_failed(hiding->resolving->error, "the hidden paths", path, errnum);
 }
 
 static int above_fd(const struct hiding *hiding, const struct above *above)

@@ -132,6 +132,10 @@ int resolving_open(struct resolving *resolving, const struct asked *asked, const
 int resolving_add(struct resolving *resolving, struct opened *opened, enum grant grant, bool named,
                   bool implied, size_t *ret_index);
 
+/* path_failed() - what stands in the way of the object at @path, wanted as @what, by its errno. Return: a
+ * negative errno. */
+int path_failed(struct error *error, const char *what, const char *path, int errnum);
+
 /* resolving_note_links() - keep the links of @opened for resolving_check_links(). Return: 0 or -ENOMEM with
  * the error set. */
 int resolving_note_links(struct resolving *resolving, const struct asked *asked, const struct opened *opened);

@@ -411,15 +411,31 @@ static const struct path_failure path_failures[] = {
     {0, ERROR_POLICY_INVALID, "path-unreachable", NULL, NULL, NULL},
 };
 
-static int fail_open(struct resolving *resolving, const struct asked *asked, int errnum)
+static const struct path_failure *find_failure(int errnum)
 {
     const struct path_failure *row = path_failures;
+
+    while (row->errnum && row->errnum != errnum)
+        row++;
+    return row;
+}
+
+int path_failed(struct error *error, const char *what, const char *path, int errnum)
+{
+    const struct path_failure *row = find_failure(errnum);
+
+    error_set(error, row->code, errnum, row->reason, "%s: %s: %s", what, QUOTE(path),
+              row->why ? row->why : strerror(errnum));
+    return row->hint ? error_hint(error, "%s", row->hint) : -errnum;
+}
+
+static int fail_open(struct resolving *resolving, const struct asked *asked, int errnum)
+{
+    const struct path_failure *row = find_failure(errnum);
     const char *home = resolving->resolved->home, *env_home = env_value(resolving->env, "HOME"), *hint;
     /* Somebody who sees another home in the shell would look in the wrong place. */
     bool other_home = asked->value[0] == '~' && home && (!env_home || strcmp(home, env_home) != 0);
 
-    while (row->errnum && row->errnum != errnum)
-        row++;
     error_set(resolving->error, row->code, errnum, row->reason, "%s %s%s%s: %s", asked->by,
               QUOTE(asked->value), other_home ? ", where ~ is " : "", other_home ? QUOTE(home) : "",
               row->why ? row->why : strerror(errnum));

@@ -374,6 +374,8 @@ static int run_once(struct plan *plan, const struct resolved *resolved, char *co
     run.missing = missing;
     supervise_block();
     signal(SIGCHLD, SIG_DFL); /* ignored by the caller, it would take every child's status away */
+    if (strangers_refuse(&report->error) < 0)
+        return LINK_FAILED;
     r = open_standard();
     if (r == 0)
         r = strangers_leave();

@@ -3,6 +3,7 @@
  */
 #include "run/strangers.h"
 
+#include "kernel/children.h"
 #include "links/chain.h"
 #include "links/kernel_abi.h"
 #include "run/supervise.h"
@@ -11,6 +12,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,6 +45,28 @@ _Noreturn static void wait_in_front(pid_t inner)
         if (signum == SIGTSTP)
             supervise_stop_self();
     }
+}
+
+int strangers_refuse(struct error *error)
+{
+    struct stat ours, theirs;
+    pid_t one;
+    int status;
+
+    if (waitpid(-1, &status, WNOHANG) == 0 && children_list(&one, 1) == 0) {
+        error_set(
+            error, ERROR_SANDBOX_UNAVAILABLE, EPROTO, "calls-answered",
+            "the kernel does not say when a process has ended: a filter of the caller's answers for it");
+        return error_hint(error, "start confine without that filter");
+    }
+    if (stat("/proc/self/ns/pid", &ours) != 0)
+        return 0; /* where it cannot be looked at, the start says what else is missing */
+    /* A namespace that nobody is in yet has no name. */
+    if (stat("/proc/self/ns/pid_for_children", &theirs) == 0 ? ours.st_ino == theirs.st_ino : errno != ENOENT)
+        return 0;
+    error_set(error, ERROR_SANDBOX_UNAVAILABLE, EXDEV, "children-elsewhere",
+              "whatever this process starts would be in another process namespace than itself");
+    return error_hint(error, "start confine in that namespace: unshare --pid --fork");
 }
 
 int strangers_leave(void)

@@ -7,6 +7,19 @@
 #ifndef CONFINE_RUN_STRANGERS_H
 #define CONFINE_RUN_STRANGERS_H
 
+#include "util/error.h"
+
+/*
+ * strangers_refuse() - refuse to start where our children would be in another process namespace than we are,
+ * or where a filter of the caller's answers when we wait for them.
+ *
+ * The first child in a new namespace would be its process 1, whose end waits for all others, which are ours to
+ * wait for.
+ *
+ * Return: 0, or a negative errno with @error.
+ */
+int strangers_refuse(struct error *error);
+
 /*
  * strangers_leave() - go on without children: in this process, or else in a fresh one, while this one passes
  * signals on and repeats its status.
