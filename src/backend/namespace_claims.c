@@ -208,6 +208,13 @@ static void claim_listed(struct builder *b)
                              .refused = {ENETUNREACH}, .self_contained = true));
     }
     claim_listener(b);
+    if (!b->failed)
+        b->failed =
+            strings_add(&b->plan->warnings,
+                        "listed-network: the kernel lets traffic reach only the gateway, which connects "
+                        "only to listed names and ports and to the address that it checked; not "
+                        "stopped: what is sent to a listed host, which site behind a shared address "
+                        "answers, data in the labels of names below a *. rule");
 }
 
 static void claim_network(struct builder *b)

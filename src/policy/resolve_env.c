@@ -7,6 +7,8 @@
  */
 #include "policy/resolve_internal.h"
 
+#include <strings.h>
+
 /* What is left of the caller's environment with --clean-env; LC_* as well. */
 static const char *const clean_names[] = {"PATH", "HOME", "USER",      "LOGNAME",  "SHELL",
                                           "LANG", "TERM", "COLORTERM", "NO_COLOR", "TZ"};
@@ -61,6 +63,27 @@ static bool takes_secrets(const struct resolving *resolving)
     return false;
 }
 
+/* What leads programs to a proxy out there. With a list they need none, and would look for that one in vain.
+ */
+static bool is_proxy_name(const char *text, size_t length)
+{
+    static const char *const names[] = {"http_proxy",
+                                        "https_proxy",
+                                        "ftp_proxy",
+                                        "all_proxy",
+                                        "no_proxy",
+                                        "grpc_proxy",
+                                        "npm_config_proxy",
+                                        "npm_config_http_proxy",
+                                        "npm_config_https_proxy",
+                                        "npm_config_noproxy"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (strlen(names[i]) == length && strncasecmp(names[i], text, length) == 0)
+            return true;
+    return false;
+}
+
 enum fate { FATE_UNSET = 0, FATE_SECRET, FATE_REPLACED, FATE_KEPT };
 
 static enum fate decide(const struct resolving *resolving, const char *text, size_t length, bool secrets)
@@ -75,6 +98,9 @@ static enum fate decide(const struct resolving *resolving, const char *text, siz
         return FATE_UNSET;
     if (is_listed(&policy->list[LIST_ENV_PASS], text, length))
         return FATE_KEPT;
+    if (policy->network == NETWORK_LISTED && resolving->resolved->mode != MODE_DANGER_FULL_ACCESS &&
+        is_proxy_name(text, length))
+        return FATE_UNSET;
     if (secrets && secret_name(text, length))
         return FATE_SECRET;
     if (policy->env_clean && !is_clean_name(text, length))

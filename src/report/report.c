@@ -152,6 +152,27 @@ static void add_outcome(const struct outcome *outcome, struct sentences *sentenc
                      outcome->survivors_killed == 1 ? "was" : "were");
 }
 
+/* How the network was used, and the first thing that it did not give. */
+static void add_network(const struct report *report, struct sentences *sentences)
+{
+    const struct connections *connections = &report->connections;
+    long long total = connections_total(connections), refused = connections_refused(connections);
+    const struct connection *first = NULL;
+    char name[SUMMARY_NAME + 16];
+
+    if (total == 0)
+        return;
+    for (size_t i = 0; i < connections->count && !first; i++)
+        if (connections->items[i].refused && connections->items[i].name)
+            first = &connections->items[i];
+    add_sentence(sentences, " Network: %lld connection%s, %lld refused", total, total == 1 ? "" : "s",
+                 refused);
+    if (first)
+        add_sentence(sentences, ", first %s (%s)", text_quote(name, sizeof(name), first->name, SUMMARY_NAME),
+                     first->refused);
+    add_sentence(sentences, ".");
+}
+
 static void add_gaps(const struct report *report, struct sentences *sentences)
 {
     struct text names = {0};
@@ -220,6 +241,7 @@ void report_summary(const struct report *report, char *buffer, size_t size)
     buffer[0] = '\0';
     add_start(report, &sentences);
     add_outcome(outcome, &sentences);
+    add_network(report, &sentences);
     add_gaps(report, &sentences);
     if (outcome->kind == OUTCOME_NOT_STARTED || report_enforcement(report) == ENFORCEMENT_NONE)
         return;

@@ -240,6 +240,51 @@ static uint32_t initial(const char *variable)
     return UINT32_C(1) << (variable[0] & 31);
 }
 
+/* What leads tools to the proxy of the command's own network (--proxy-env), whatever was set: `%u` is its
+ * port. */
+static const struct proxy_variable {
+    const char *assignment, *value;
+} proxy_variables[] = {
+    {"HTTP_PROXY=", "http://127.0.0.1:%u"},
+    {"http_proxy=", "http://127.0.0.1:%u"},
+    {"HTTPS_PROXY=", "http://127.0.0.1:%u"},
+    {"https_proxy=", "http://127.0.0.1:%u"},
+    {"ALL_PROXY=", "socks5h://127.0.0.1:%u"},
+    {"all_proxy=", "socks5h://127.0.0.1:%u"},
+    {"GRPC_PROXY=", "http://127.0.0.1:%u"},
+    {"grpc_proxy=", "http://127.0.0.1:%u"},
+    {"NO_PROXY=", "localhost,127.0.0.1,::1,[::1]"},
+    {"no_proxy=", "localhost,127.0.0.1,::1,[::1]"},
+    {"npm_config_proxy=", "http://127.0.0.1:%u"},
+    {"npm_config_https_proxy=", "http://127.0.0.1:%u"},
+    {"npm_config_noproxy=", "localhost,127.0.0.1,::1"},
+    {"NODE_USE_ENV_PROXY=", "1"},
+};
+
+static bool is_proxy_variable(const struct resolved *resolved, const char *variable)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(proxy_variables) && resolved->network.proxy_port; i++)
+        if (strncmp(variable, proxy_variables[i].assignment, strlen(proxy_variables[i].assignment)) == 0)
+            return true;
+    return false;
+}
+
+static int add_proxy(struct launch *launch, const struct resolved *resolved)
+{
+    unsigned port = resolved->network.proxy_port;
+    int r = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(proxy_variables) && port && r == 0; i++) {
+        const char *value = proxy_variables[i].value, *mark = strstr(value, "%u");
+        int length = mark ? (int)(mark - value) : (int)strlen(value);
+
+        r = mark ? strings_addf(&launch->made, "%s%.*s%u", proxy_variables[i].assignment, length, value, port)
+                 : strings_addf(&launch->made, "%s%s", proxy_variables[i].assignment, value);
+        r = lend_made(launch, &launch->env, r);
+    }
+    return r;
+}
+
 /* The initials of the variables that caches have: most others need no second look. @ret_count: how many. */
 static uint32_t cache_initials(const struct plan *plan, const struct resolved *resolved, size_t *ret_count)
 {
@@ -301,7 +346,8 @@ static int build_environment(struct launch *launch, const struct plan *plan, con
     bool plain = false;
     size_t count;
     uint32_t initials = cache_initials(plan, resolved, &count);
-    int r = start_list(&launch->env, resolved->env.count + count + ARRAY_SIZE(tmp_variables));
+    int r = start_list(&launch->env,
+                       resolved->env.count + count + ARRAY_SIZE(tmp_variables) + ARRAY_SIZE(proxy_variables));
 
     if (!tmp_path)
         tmp_path = resolved->tmp_directory;
@@ -312,13 +358,15 @@ static int build_environment(struct launch *launch, const struct plan *plan, con
     for (size_t i = 0; i < resolved->env.count && r == 0; i++) {
         const char *variable = resolved->env.items[i];
 
-        if ((tmp_path && is_replaced(variable)) ||
+        if ((tmp_path && is_replaced(variable)) || is_proxy_variable(resolved, variable) ||
             ((initials & initial(variable)) && is_cache_variable(plan, resolved, variable)))
             continue;
         r = lend(&launch->env, variable);
     }
     if (r == 0)
         r = add_caches(launch, plan, resolved, tmp_path);
+    if (r == 0)
+        r = add_proxy(launch, resolved);
     if (r == 0 && tmp_path)
         r = add_tmp(launch, &resolved->env, tmp_path, plain);
     return r;
