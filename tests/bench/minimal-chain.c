@@ -4,7 +4,7 @@
  *
  *     minimal-chain LAYERS PAIRS INSTRUCTIONS WRITABLE COMMAND [ARG]...
  *
- * LAYERS 1 to 3 of Landlock: files (`/` readable, WRITABLE writable), the scopes of signals and abstract
+ * LAYERS 0 to 3 of Landlock: files (`/` readable, WRITABLE writable), the scopes of signals and abstract
  * sockets, and READ_FILE for each entry of `/` but /dev. With one layer all of it is in that one, which no
  * link can do alone. PAIRS 1: before each layer a child that can be inspected, and afterwards can not.
  * INSTRUCTIONS of a system call filter; 0: none. Nothing else is checked, nothing is resolved, nothing is
@@ -129,11 +129,11 @@ int main(int argc, char **argv, char **envp)
 {
     int layers = argc > 5 ? atoi(argv[1]) : 0, instructions = argc > 5 ? atoi(argv[3]) : -1;
 
-    if (layers < 1 || layers > 3 || instructions < 0 || instructions > FILTER_MOST ||
+    if (layers < 0 || layers > 3 || instructions < 0 || instructions > FILTER_MOST ||
         (instructions > 0 && instructions < STEPS + 2))
         return 125;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        restrict_all(layers, argv[2][0] == '1', argv[4]) != 0 || load_filter((size_t)instructions) != 0)
+        (layers > 0 && restrict_all(layers, argv[2][0] == '1', argv[4]) != 0) || load_filter((size_t)instructions) != 0)
         return 125;
     execve(argv[5], argv + 5, envp);
     return 125;
