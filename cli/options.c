@@ -98,7 +98,7 @@ const struct option option_table[] = {
     {"denials", 0, "auto|off", OPTION_KEY, KEY_DENIALS, FOR_ALL, output_group,
      "the observer of refusals: where somebody will see them"},
     {"planted", 0, "report|quarantine", OPTION_KEY, KEY_PLANTED, FOR_ALL, output_group,
-     "a look at the tree when the run has ended; not in this version"},
+     "what to do about things written that run later outside"},
     {"html", 0, "FILE|fd:N", OPTION_OWN, OWN_HTML, FOR_CHECK, output_group,
      "write a page about all of it there, for a browser"},
     {"json", 0, NULL, OPTION_OWN, OWN_JSON, FOR_PLAN | FOR_POLICY | FOR_PROBE | FOR_SESSION_LIST | FOR_CHECK,

@@ -157,7 +157,6 @@ static const struct later_row {
     const char *surface;
 } later_rows[] = {
     {"tty inherit", FOR_RUN, "--tty inherit -- true", "not-in-this-version", "tty.inject"},
-    {"a look at the tree", FOR_RUN, "--planted report -- true", "not-in-this-version", "later.exec"},
     {"quarantine", FOR_RUN, "--planted quarantine -- true", "not-in-this-version", "later.exec"},
     {"exec listed", FOR_EXEC, "-n listed -- true", "needs-supervisor", "net.listed"},
     {"exec allow", FOR_EXEC, "--allow example.org -- true", "needs-supervisor", "net.listed"},
@@ -178,7 +177,7 @@ static const struct later_row {
     {"exec tty", FOR_EXEC, "--tty none -- true", "needs-supervisor", "tty.inject"},
     {"exec private tty", FOR_EXEC, "--tty private -- true", "needs-supervisor", "tty.inject"},
     {"exec size", FOR_EXEC, "--size 80x24 -- true", "needs-supervisor", ""},
-    {"exec planted", FOR_EXEC, "--planted report -- true", "not-in-this-version", "later.exec"},
+    {"exec planted", FOR_EXEC, "--planted report -- true", "needs-supervisor", "later.exec"},
     {"exec denials", FOR_EXEC, "--denials off -- true", "needs-supervisor", ""},
 };
 

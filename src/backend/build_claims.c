@@ -93,7 +93,10 @@ void build_claims_common(struct builder *b)
     claim_privileges(b);
     claim_inherited(b);
     build_limits(b);
-    plan_reason(b->plan, SURFACE_LATER_EXEC, "not-looked-at");
+    plan_reason(b->plan, SURFACE_LATER_EXEC,
+                !b->supervised                              ? "not-looked-at"
+                : b->resolved->mode == MODE_WORKSPACE_WRITE ? "looked-at-when-ended"
+                                                            : "only-private-places");
     plan_raise(b->plan, SURFACE_LATER_CRASH, STATE_PARTIAL, MECHANISM_RLIMIT, "core-limit-only");
 }
 

@@ -243,6 +243,11 @@ void report_summary(const struct report *report, char *buffer, size_t size)
     add_outcome(outcome, &sentences);
     add_network(report, &sentences);
     add_gaps(report, &sentences);
+    if (report->planted.count == 1)
+        add_sentence(&sentences, " 1 thing that it wrote runs later outside (see `planted`).");
+    else if (report->planted.count > 1)
+        add_sentence(&sentences, " %zu things that it wrote run later outside (see `planted`).",
+                     report->planted.count);
     if (outcome->kind == OUTCOME_NOT_STARTED || report_enforcement(report) == ENFORCEMENT_NONE)
         return;
     add_denials(report, &sentences);

@@ -36,6 +36,21 @@ struct outcome {
     bool survivors_seen_gone; /* the tree was seen empty */
 };
 
+/* Something new in a writable tree that something outside runs later. All texts are owned, and untrusted. */
+struct planted_item {
+    char *kind; /* `named`, `git-hook`, `git-setting`, `git-file`, `git-attributes` */
+    char *path;
+    char *runs;   /* what runs it, a sentence of ours */
+    char *detail; /* the setting and its value, or what it leads to; empty: nothing */
+};
+
+struct planted_list {
+    bool looked;            /* the trees were looked at when the run had ended */
+    const char *incomplete; /* static: why not at all of it; NULL: at all */
+    struct planted_item *items;
+    size_t count;
+};
+
 struct report {
     char run_id[33];
     struct timespec started;
@@ -51,6 +66,7 @@ struct report {
     struct strings warnings;
     struct strings ephemeral;
     struct denial_list denials;
+    struct planted_list planted;
 };
 
 enum enforcement { ENFORCEMENT_NONE = 0, ENFORCEMENT_PARTIAL, ENFORCEMENT_FULL };

@@ -225,6 +225,26 @@ void report_error_write(const struct error *error, struct writer *writer, const 
     writer_end(writer);
 }
 
+static void write_planted(struct writer *writer, const struct planted_list *planted)
+{
+    writer_array(writer, "planted");
+    for (size_t i = 0; i < planted->count; i++) {
+        const struct planted_item *item = &planted->items[i];
+
+        writer_object(writer, NULL);
+        writer_text(writer, "kind", item->kind);
+        writer_path(writer, "path", item->path);
+        writer_text(writer, "runs", item->runs);
+        writer_path(writer, "detail", *item->detail ? item->detail : NULL);
+        writer_end(writer);
+    }
+    writer_end(writer);
+    if (planted->looked)
+        writer_bool(writer, "planted_complete", !planted->incomplete);
+    else
+        writer_null(writer, "planted_complete");
+}
+
 static void write_tail(struct writer *writer, const struct report *report)
 {
     const struct resolved *resolved = report->resolved;
@@ -237,8 +257,7 @@ static void write_tail(struct writer *writer, const struct report *report)
     writer_object(writer, "environment");
     writer_strings(writer, "unset", resolved ? resolved->env_unset.items : NULL);
     writer_end(writer);
-    writer_array(writer, "planted");
-    writer_end(writer);
+    write_planted(writer, &report->planted);
     write_escalation(writer, report);
     write_lists(writer, "warnings", warnings, ARRAY_SIZE(warnings));
     report_error_write(&report->error, writer, "error");

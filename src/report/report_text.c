@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-#define REFUSED_MOST 5 /* lines */
+#define REFUSED_MOST  5 /* lines */
+#define PLANTED_SHOWN 5 /* lines about what was planted */
 
 /* Messages are made of quoted names already. This is the second look: no control reaches the terminal. */
 static void add_line(struct text *text, const char *line)
@@ -116,6 +117,24 @@ static void add_unreached(const struct connections *connections, struct text *te
         add_linef(text, "refused: %zu more; the report has them all", more);
 }
 
+/* What was planted: a few lines, and how many more there are. */
+static void add_planted(const struct planted_list *planted, bool everything, struct text *text)
+{
+    size_t shown = everything || planted->count <= PLANTED_SHOWN ? planted->count : PLANTED_SHOWN;
+
+    for (size_t i = 0; i < shown; i++) {
+        const struct planted_item *item = &planted->items[i];
+
+        add_linef(text, "new, and runs later outside: %s: %s%s%s", QUOTE(item->path), item->runs,
+                  *item->detail ? ": " : "", *item->detail ? QUOTE(item->detail) : "");
+    }
+    if (shown < planted->count)
+        add_linef(text, "new, and runs later outside: %zu more (--report has them)", planted->count - shown);
+    if (planted->incomplete)
+        add_linef(text, "not all of the tree was looked at for what runs later outside: %s",
+                  planted->incomplete);
+}
+
 /* Notable: what a person would not expect of `COMMAND` alone. */
 static void add_notable(const struct report *report, bool everything, struct text *text)
 {
@@ -147,6 +166,7 @@ static void add_notable(const struct report *report, bool everything, struct tex
         add_linef(text, "%u process%s left behind %s killed", outcome->survivors_killed,
                   outcome->survivors_killed == 1 ? "" : "es",
                   outcome->survivors_killed == 1 ? "was" : "were");
+    add_planted(&report->planted, everything, text);
 }
 
 /* The words of one group: `fs.write, fs.truncate`. */

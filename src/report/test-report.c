@@ -117,10 +117,10 @@ TEST(an_open_run_enforces_nothing)
 }
 
 static const char *const key_order[] = {
-    "schema",         "version",     "run",     "started",    "summary",   "command",  "cwd",
-    "workspace",      "session",     "mode",    "network",    "grants",    "backend",  "chain",
-    "tried_backends", "enforcement", "gaps",    "skipped",    "ephemeral", "surfaces", "outcome",
-    "denials",        "environment", "planted", "escalation", "warnings",  "error",
+    "schema",         "version",     "run",     "started",          "summary",    "command",  "cwd",
+    "workspace",      "session",     "mode",    "network",          "grants",     "backend",  "chain",
+    "tried_backends", "enforcement", "gaps",    "skipped",          "ephemeral",  "surfaces", "outcome",
+    "denials",        "environment", "planted", "planted_complete", "escalation", "warnings", "error",
 };
 
 static json_t *make_json(void)

@@ -176,6 +176,9 @@ static int start_chain(struct run *run)
         r = limits_make(&run->limits, run->resolved, run->plan, true, &run->report->error);
     if (r < 0)
         return r;
+    r = planted_begin(&run->planted, run->resolved, run->landlock_abi);
+    if (r < 0)
+        return run_fail(run, -r, "keep what repositories were like");
     if (run->plan->terminal)
         terminal_list(&run->terminal, run->stderr_fd, onto, sizeof(onto));
     fds = (struct chain_fds){.channel = run->their_channel,
@@ -289,6 +292,7 @@ static void clean_up(struct run *run)
     limits_tell(&run->limits, &run->report->warnings);
     if (limits_remove(&run->limits, &error) < 0)
         strings_addf(&run->report->warnings, "%s: %s", error.reason, error.message);
+    planted_end(&run->planted);
     relays_free(&run->relays);
     terminal_free(&run->terminal);
     gateway_abandon(&run->gateway);
@@ -359,14 +363,15 @@ static void clear_run(struct run *run)
         run->relays.relay[fd] = (struct relay){.from = -1, .to = -1, .pipe = -1, .theirs = -1, .waiter = -1};
 }
 
-static int run_once(struct plan *plan, const struct resolved *resolved, char *const *command,
-                    unsigned missing, struct control *control, struct report *report)
+static int run_once(struct plan *plan, const struct resolved *resolved, int landlock_abi,
+                    char *const *command, unsigned missing, struct control *control, struct report *report)
 {
     static struct run run;
     int r, status = LINK_FAILED;
 
     clear_run(&run);
     run.control = control;
+    run.landlock_abi = landlock_abi;
     run.plan = plan;
     run.resolved = resolved;
     run.command = command;
@@ -399,6 +404,8 @@ static int run_once(struct plan *plan, const struct resolved *resolved, char *co
         abandon(&run);
     else
         status = tell_lost_output(&run, run_watch(&run));
+    if (report->outcome.kind != OUTCOME_NOT_STARTED)
+        planted_look(&run.planted, resolved, report);
     clean_up(&run);
     return status;
 }
@@ -406,12 +413,11 @@ static int run_once(struct plan *plan, const struct resolved *resolved, char *co
 int run_supervised_without(struct plan *plan, const struct resolved *resolved, char *const *command,
                            unsigned missing, struct report *report)
 {
-    return run_once(plan, resolved, command, missing, NULL, report);
+    return run_once(plan, resolved, 0, command, missing, NULL, report);
 }
 
 int run_supervised(struct plan *plan, const struct resolved *resolved, const struct host *host,
                    char *const *command, struct control *control, struct report *report)
 {
-    (void)host;
-    return run_once(plan, resolved, command, 0, control, report);
+    return run_once(plan, resolved, host->landlock_abi, command, 0, control, report);
 }

@@ -10,6 +10,7 @@
 #include "run/gateway.h"
 #include "run/limits.h"
 #include "run/observer.h"
+#include "run/planted.h"
 #include "run/relay.h"
 #include "run/spawn.h"
 #include "run/supervise.h"
@@ -25,7 +26,9 @@ struct run {
     struct report *report;
     struct control *control; /* NULL: none */
     unsigned missing;        /* canaries left out, by tests */
+    int landlock_abi;        /* of this machine */
     struct tmp_directory tmp;
+    struct planted_look planted;
     struct relays relays;
     struct terminal terminal;
     struct gateway gateway;

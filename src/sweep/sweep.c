@@ -2,9 +2,10 @@
  * sweep.c - the program confine-sweep: arguments, bounds, one line about the end.
  *
  *     confine-sweep remove [--fd N] [--entries N] [--seconds N]
+ *     confine-sweep look ...                                       look_main.c
  *
- * It is started under landlock-run with one writable directory, so that what
- * goes wrong here goes wrong inside. It confines nothing itself.
+ * It is started under our links, which leave it the tree and nothing else, so
+ * that what goes wrong here goes wrong inside. It confines nothing itself.
  */
 #include "sweep/sweep.h"
 
@@ -15,14 +16,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define EXIT_BOUND  2
-#define EXIT_FAILED 125
-
 #define DIRECTORY_FD 3
 #define SECONDS_MOST 60
 
 static const char usage[] =
-    "confine-sweep: fatal: usage: confine-sweep remove [--fd N] [--entries N] [--seconds N]\n";
+    "confine-sweep: fatal: usage: confine-sweep remove [--fd N] [--entries N] [--seconds N], or look\n";
 
 static bool parse_number(const char *text, uint64_t most, uint64_t *ret)
 {
@@ -73,14 +71,15 @@ int sweep_main(int argc, char **argv)
     struct sweep sweep = {0};
     struct stat st;
 
-    (void)argc;
+    if (argv[1] && strcmp(argv[1], "look") == 0)
+        return look_main(argc, argv);
     if (!parse_arguments(argv, &sweep, &fd, &seconds)) {
         fputs(usage, stderr);
-        return EXIT_FAILED;
+        return SWEEP_EXIT_FAILED;
     }
     if (fstat((int)fd, &st) != 0 || !S_ISDIR(st.st_mode)) {
         fprintf(stderr, "confine-sweep: fatal: descriptor %d: not an open directory\n", (int)fd);
-        return EXIT_FAILED;
+        return SWEEP_EXIT_FAILED;
     }
     sweep.most_ms = seconds * 1000;
     switch (sweep_remove((int)fd, &sweep)) {
@@ -89,11 +88,11 @@ int sweep_main(int argc, char **argv)
     case SWEEP_BOUND:
         fprintf(stderr, "confine-sweep: stopped by the bound on %s: %llu entries removed, the rest is left\n",
                 sweep.bound, (unsigned long long)sweep.removed);
-        return EXIT_BOUND;
+        return SWEEP_EXIT_BOUND;
     case SWEEP_FAILED:
     default:
         fprintf(stderr, "confine-sweep: fatal: %s: %s\n", QUOTE(sweep.left),
                 sweep.left_why ? sweep.left_why : strerror(sweep.left_errno));
-        return EXIT_FAILED;
+        return SWEEP_EXIT_FAILED;
     }
 }

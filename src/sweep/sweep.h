@@ -36,7 +36,12 @@ struct sweep {
  */
 enum sweep_end sweep_remove(int directory, struct sweep *sweep);
 
+#define SWEEP_EXIT_BOUND  2
+#define SWEEP_EXIT_FAILED 125
+
 /* sweep_main() - the program: arguments to exit status (0 empty, 2 bound, 125 failed). */
 int sweep_main(int argc, char **argv);
+/* look_main() - the same for `look`; 0: it was done, as far as its last text says. */
+int look_main(int argc, char **argv);
 
 #endif

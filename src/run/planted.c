@@ -1,0 +1,364 @@
+/*
+ * planted.c - what a command wrote that runs later outside: the supervisor's side.
+ *
+ * The trees are hostile, so nobody with the supervisor's rights reads them: confine-sweep does, behind our
+ * links, with the trees readable and nothing else. What it says is four texts a finding, held to what such a
+ * program can honestly say before any of it gets into the report.
+ *
+ * Should:  cost nothing but a few calls before the command starts.
+ * Mustn't: hold up the end for long, or fail a run that has ended well.
+ */
+#include "run/planted.h"
+
+#include "run/helper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SECONDS       "2" /* of the look itself */
+#define ENTRIES       "4000000"
+#define PATIENCE_MS   4000 /* then it is ended */
+#define OUTPUT_MOST   (8 * 1000 * 1000)
+#define SETTINGS_MOST (1 << 20) /* bytes of a repository's settings */
+#define TEXTS         4         /* of a finding */
+
+static const char *const kinds[] = {"named", "git-hook", "git-setting", "git-file", "git-attributes"};
+
+static bool is_tree(const struct resolved_path *path)
+{
+    return path->grant == GRANT_WRITE && !path->implied && (S_ISDIR(path->type) || S_ISREG(path->type));
+}
+
+/* Lies in a tree that comes before it, or is one twice. */
+static bool is_covered(const struct resolved *resolved, size_t index)
+{
+    for (size_t i = 0; i < resolved->path_count; i++)
+        if (i != index && is_tree(&resolved->paths[i]) &&
+            path_contains(resolved->paths[i].path, resolved->paths[index].path) &&
+            (i < index || strcmp(resolved->paths[i].path, resolved->paths[index].path) != 0))
+            return true;
+    return false;
+}
+
+/* --- before -----------------------------------------------------------------------------------------------
+ */
+
+/* A copy of the settings NAME in DIRECTORY, whose path is PATH. What is not there, or odd, is not kept: then
+ * everything in it counts as new. */
+static int keep_settings(struct planted_look *planted, int directory, const char *path, const char *name)
+{
+    _cleanup_fd_ int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    _cleanup_fd_ int copy = -1;
+    struct stat status;
+    ssize_t copied;
+
+    if (fd < 0 || planted->before_count == PLANTED_BEFORE || fstat(fd, &status) != 0 ||
+        !S_ISREG(status.st_mode) || status.st_size > SETTINGS_MOST)
+        return 0;
+    copy = memfd_create("confine-settings", MFD_CLOEXEC);
+    if (copy < 0)
+        return -errno;
+    for (off_t left = status.st_size; left > 0; left -= copied) {
+        char piece[16384];
+
+        copied = read(fd, piece, sizeof(piece));
+        if (copied <= 0)
+            break;
+        if (write(copy, piece, (size_t)copied) != copied)
+            return -EIO;
+    }
+    planted->path[planted->before_count] = text_join(strcmp(path, "/") == 0 ? "" : path, "/", name, NULL);
+    if (!planted->path[planted->before_count])
+        return -ENOMEM;
+    planted->before[planted->before_count++] = steal_fd(&copy);
+    return 0;
+}
+
+/* Which directory the hooks are in: one that is moved there has files that are older. */
+static int keep_hooks(struct planted_look *planted, int directory, const char *path)
+{
+    int fd = planted->before_count == PLANTED_BEFORE
+                 ? -1
+                 : openat(directory, "hooks", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0)
+        return 0;
+    planted->path[planted->before_count] = text_join(strcmp(path, "/") == 0 ? "" : path, "/hooks", NULL);
+    if (!planted->path[planted->before_count]) {
+        fd_close(fd);
+        return -ENOMEM;
+    }
+    planted->before[planted->before_count++] = fd;
+    return 0;
+}
+
+static int keep_repository(struct planted_look *planted, int directory, const char *path)
+{
+    int r = keep_settings(planted, directory, path, "config");
+
+    if (r == 0)
+        r = keep_settings(planted, directory, path, "config.worktree");
+    return r ? r : keep_hooks(planted, directory, path);
+}
+
+/* Of the repository that a writable tree has at its top, or is. */
+static int keep_tree(struct planted_look *planted, const struct resolved_path *tree)
+{
+    _cleanup_fd_ int git = openat(tree->fd, ".git", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    _cleanup_free_ char *path = NULL;
+
+    if (git < 0)
+        return faccessat(tree->fd, "HEAD", F_OK, AT_SYMLINK_NOFOLLOW) == 0
+                   ? keep_repository(planted, tree->fd, tree->path)
+                   : 0;
+    path = text_join(tree->path, "/.git", NULL);
+    return path ? keep_repository(planted, git, path) : -ENOMEM;
+}
+
+int planted_begin(struct planted_look *planted, const struct resolved *resolved, int landlock_abi)
+{
+    int r = 0;
+
+    *planted = (struct planted_look){.scoped = landlock_abi >= 6};
+    if (resolved->mode != MODE_WORKSPACE_WRITE)
+        return 0;
+    planted->wanted = true;
+    if (landlock_abi == 0)
+        planted->impossible = "no-landlock";
+    /* The clock that the kernel stamps files by: it may stand a tick behind the other one. */
+    clock_gettime(CLOCK_REALTIME_COARSE, &planted->since);
+    for (size_t i = 0; i < resolved->path_count && r == 0 && !planted->impossible; i++)
+        if (is_tree(&resolved->paths[i]) && S_ISDIR(resolved->paths[i].type))
+            r = keep_tree(planted, &resolved->paths[i]);
+    return r;
+}
+
+void planted_end(struct planted_look *planted)
+{
+    for (size_t i = 0; i < planted->before_count; i++) {
+        fd_close(planted->before[i]);
+        free(planted->path[i]);
+    }
+    planted->before_count = 0;
+}
+
+/* --- after ------------------------------------------------------------------------------------------------
+ */
+
+/* What confine-sweep is started with. */
+struct looking {
+    struct strings words;
+    int trees[PLANTED_ROOTS];
+    size_t tree_count;
+    bool more; /* trees than that */
+};
+
+static int add_number(struct strings *words, int number)
+{
+    return strings_addf(words, "%d", number);
+}
+
+static int add_trees(struct looking *looking, const struct resolved *resolved)
+{
+    for (size_t i = 0; i < resolved->path_count; i++) {
+        const struct resolved_path *path = &resolved->paths[i];
+        int fd;
+
+        if (!is_tree(path) || is_covered(resolved, i))
+            continue;
+        if (looking->tree_count == PLANTED_ROOTS) {
+            looking->more = true;
+            break;
+        }
+        fd = S_ISDIR(path->type) ? openat(path->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+                                 : fcntl(path->fd, F_DUPFD_CLOEXEC, 3);
+        if (fd < 0)
+            return -errno;
+        looking->trees[looking->tree_count++] = fd;
+        if (strings_add(&looking->words, "--root") < 0 || add_number(&looking->words, fd) < 0 ||
+            strings_add(&looking->words, path->path) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int add_words(struct looking *looking, const struct planted_look *planted,
+                     const struct resolved *resolved)
+{
+    struct strings *words = &looking->words;
+    int r = strings_add(words, "look");
+
+    if (r == 0)
+        r = strings_add(words, "--since");
+    if (r == 0)
+        r = strings_addf(words, "%lld.%ld", (long long)planted->since.tv_sec, planted->since.tv_nsec);
+    if (r == 0)
+        r = strings_add(words, "--seconds") ?: strings_add(words, SECONDS);
+    if (r == 0)
+        r = strings_add(words, "--entries") ?: strings_add(words, ENTRIES);
+    if (r == 0 && resolved->home && resolved->home[0] == '/')
+        r = strings_add(words, "--home") ?: strings_add(words, resolved->home);
+    for (size_t i = 0; i < planted->before_count && r == 0; i++)
+        r = strings_add(words, "--before") ?: add_number(words, planted->before[i])
+            ?: strings_add(words, planted->path[i]);
+    return r ? r : add_trees(looking, resolved);
+}
+
+/* Everything that comes out of FD, as long as it does not take too long. Return: 0, or -errno. */
+static int read_findings(int fd, struct text *text)
+{
+    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+    struct timespec begun, now;
+
+    clock_gettime(CLOCK_MONOTONIC, &begun);
+    for (;;) {
+        int64_t passed;
+        char piece[16384];
+        ssize_t length;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        passed = (now.tv_sec - begun.tv_sec) * 1000 + (now.tv_nsec - begun.tv_nsec) / 1000000;
+        if (passed >= PATIENCE_MS || poll(&poll_fd, 1, (int)(PATIENCE_MS - passed)) == 0)
+            return -ETIMEDOUT;
+        length = read(fd, piece, sizeof(piece));
+        if (length < 0 && errno == EINTR)
+            continue;
+        if (length <= 0)
+            return length < 0 ? -errno : 0;
+        text_add_bytes(text, piece, (size_t)length);
+        if (text->failed || text->length > OUTPUT_MOST)
+            return -EFBIG;
+    }
+}
+
+/* Its word for why it did not see everything, as one of ours. NULL: it did; "odd": no such word. */
+static const char *bound_of(const char *word, const char *closed)
+{
+    static const char *const bounds[] = {"entries", "seconds", "depth", "findings"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(bounds); i++)
+        if (strcmp(word, bounds[i]) == 0)
+            return bounds[i];
+    if (word[0])
+        return "odd-answer";
+    return strcmp(closed, "0") == 0 ? NULL : "unreadable-directories";
+}
+
+static bool known_kind(const char *kind)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+        if (strcmp(kinds[i], kind) == 0)
+            return true;
+    return false;
+}
+
+static bool take_finding(struct planted_list *list, char *const texts[TEXTS])
+{
+    struct planted_item *item;
+
+    if (!known_kind(texts[0]) || texts[1][0] != '/' ||
+        !array_more(&list->items, list->count, sizeof(*list->items)))
+        return false;
+    item = &list->items[list->count];
+    *item = (struct planted_item){strdup(texts[0]), strdup(texts[1]), strdup(texts[2]), strdup(texts[3])};
+    list->count++;
+    return item->kind && item->path && item->runs && item->detail;
+}
+
+/* Return: why it is not all; NULL: it is. */
+static const char *take_findings(struct planted_list *list, const struct text *text)
+{
+    char *at = text->data, *end = text->data ? text->data + text->length : NULL;
+
+    while (at < end) {
+        char *texts[TEXTS];
+
+        for (size_t i = 0; i < TEXTS; i++) {
+            char *stop = at < end ? memchr(at, '\0', (size_t)(end - at)) : NULL;
+
+            if (!stop)
+                return "odd-answer";
+            texts[i] = at;
+            at = stop + 1;
+        }
+        if (strcmp(texts[0], "end") == 0)
+            return at == end ? bound_of(texts[1], texts[2]) : "odd-answer";
+        if (!take_finding(list, texts))
+            return "odd-answer";
+    }
+    return "ended-early";
+}
+
+static int start(const struct planted_look *planted, const struct resolved *resolved, struct looking *looking,
+                 int out, struct error *error)
+{
+    struct helper helper = {.program = "confine-sweep",
+                            .words = (const char *const *)looking->words.items,
+                            .readable = looking->trees,
+                            .readable_count = looking->tree_count,
+                            .keep = planted->before,
+                            .keep_count = planted->before_count,
+                            .standard = {-1, out, -1},
+                            .scoped = planted->scoped,
+                            .uid = resolved->uid,
+                            .gid = resolved->gid};
+    _cleanup_fd_ int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    if (nothing < 0)
+        return -errno;
+    helper.standard[0] = helper.standard[2] = nothing;
+    return helper_start(&helper, resolved, error);
+}
+
+static const char *look(struct planted_look *planted, const struct resolved *resolved,
+                        struct planted_list *list)
+{
+    struct looking looking = {0};
+    struct error error = {0};
+    struct text text = {0};
+    int ends[2] = {-1, -1}, status = 0, r;
+    const char *incomplete = "not-started";
+    pid_t pid = -1;
+
+    r = add_words(&looking, planted, resolved);
+    if (r == 0 && pipe2(ends, O_CLOEXEC) != 0)
+        r = -errno;
+    if (r == 0)
+        pid = start(planted, resolved, &looking, ends[1], &error);
+    fd_close(ends[1]);
+    if (pid > 0) {
+        r = read_findings(ends[0], &text);
+        if (r < 0)
+            kill(pid, SIGKILL);
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+            ;
+        incomplete = r == -ETIMEDOUT                                           ? "seconds"
+                     : r < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0 ? "ended-early"
+                                                                               : take_findings(list, &text);
+    }
+    if (!incomplete && looking.more)
+        incomplete = "trees";
+    fd_close(ends[0]);
+    for (size_t i = 0; i < looking.tree_count; i++)
+        fd_close(looking.trees[i]);
+    strings_free(&looking.words);
+    text_free(&text);
+    return incomplete;
+}
+
+void planted_look(struct planted_look *planted, const struct resolved *resolved, struct report *report)
+{
+    if (!planted->wanted)
+        return;
+    report->planted.looked = true;
+    report->planted.incomplete =
+        planted->impossible ? planted->impossible : look(planted, resolved, &report->planted);
+}

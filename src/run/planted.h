@@ -1,0 +1,41 @@
+/*
+ * planted.h - the look at the trees that a command could write, when it has ended.
+ */
+#ifndef CONFINE_RUN_PLANTED_H
+#define CONFINE_RUN_PLANTED_H
+
+#include "report/report.h"
+
+#include <time.h>
+
+#define PLANTED_ROOTS  64
+#define PLANTED_BEFORE 64
+
+/* What was kept from before the run. */
+struct planted_look {
+    bool wanted;
+    bool scoped;            /* Landlock can hold signals and abstract sockets here */
+    const char *impossible; /* static: why the look cannot be made; NULL: it can */
+    struct timespec since;
+    int before[PLANTED_BEFORE]; /* copies in memory of repositories' settings, */
+    char *path[PLANTED_BEFORE]; /* and of which file */
+    size_t before_count;
+};
+
+/*
+ * planted_begin() - note the time, and keep what changes in honest work as well.
+ * @landlock_abi: of this machine
+ *
+ * Costs a few calls for each writable tree, whatever is in it. Return: 0 or -errno of what should not fail.
+ */
+int planted_begin(struct planted_look *planted, const struct resolved *resolved, int landlock_abi);
+
+/*
+ * planted_look() - have confine-sweep look, and take its findings into the report. What goes wrong is said as
+ * `incomplete`, and ends nothing.
+ */
+void planted_look(struct planted_look *planted, const struct resolved *resolved, struct report *report);
+
+void planted_end(struct planted_look *planted);
+
+#endif

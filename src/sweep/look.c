@@ -1,0 +1,315 @@
+/*
+ * look.c - walk the trees that a command could write.
+ *
+ * Theory of operation. Nothing is known of the trees from before the run, which must cost nothing at its
+ * start. What is new is told by the time of the last change (ctime), which the kernel sets and nobody else
+ * can. A name moved into place has a new one too. So one walk at the end does, over names; only those that
+ * count are looked at.
+ *
+ * Should:  say every new name of @runs-later, and every new hook, setting or pointer of a repository.
+ * Mustn't: follow a link, leave the roots, run anything, change anything, or go on without end.
+ */
+#include "sweep/look_internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define OPEN_DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+#define CLOCK_EVERY    256 /* names between two looks at the clock */
+
+struct walk {
+    struct look *look;
+    struct look_names *names;
+    struct timespec start;
+};
+
+/* What a directory has that makes it a repository. */
+enum parts { HAS_HEAD = 1, HAS_OBJECTS = 2, HAS_REFS = 4, HAS_COMMON = 8 };
+
+static const struct {
+    const char *name;
+    enum parts part;
+} repository_parts[] = {
+    {"HEAD", HAS_HEAD}, {"objects", HAS_OBJECTS}, {"refs", HAS_REFS}, {"commondir", HAS_COMMON}};
+
+/* What a repository keeps in bulk, and nothing of which is a repository. */
+static bool is_bulk(const struct look_place *place, const char *name)
+{
+    return strstr(place->path, "/.git/") && (strcmp(name, "objects") == 0 || strcmp(name, "refs") == 0 ||
+                                             strcmp(name, "logs") == 0 || strcmp(name, "lfs") == 0);
+}
+
+bool look_new(const struct look *look, const struct stat *status)
+{
+    return status->st_ctim.tv_sec != look->since.tv_sec ? status->st_ctim.tv_sec > look->since.tv_sec
+                                                        : status->st_ctim.tv_nsec >= look->since.tv_nsec;
+}
+
+bool look_stopped(struct look *look)
+{
+    look->entries++;
+    if (!look->bound && look->most_entries && look->entries > look->most_entries)
+        look->bound = "entries";
+    return look->bound != NULL;
+}
+
+int look_say(struct look *look, const char *kind, const struct look_place *place, const char *name,
+             const char *runs, const char *detail)
+{
+    _cleanup_free_ char *path = text_join(strcmp(place->path, "/") == 0 && name ? "" : place->path,
+                                          name ? "/" : "", name ? name : "", NULL);
+
+    return path ? look->found(look->data, kind, path, runs, detail) : -ENOMEM;
+}
+
+static bool over_time(struct walk *walk)
+{
+    struct look *look = walk->look;
+    struct timespec now;
+
+    if (look->most_ms == 0 || look->entries % CLOCK_EVERY != 0)
+        return false;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if ((now.tv_sec - walk->start.tv_sec) * 1000 + (now.tv_nsec - walk->start.tv_nsec) / 1000000 <
+        (int64_t)look->most_ms)
+        return false;
+    look->bound = "seconds";
+    return true;
+}
+
+/* --- paths ------------------------------------------------------------------------------------------------
+ */
+
+/* Takes `.`, `..` and repeated slashes out of PATH, as text. */
+static void tidy_path(char *path)
+{
+    char *to = path;
+
+    for (char *from = path; *from;) {
+        size_t length;
+
+        while (*from == '/')
+            from++;
+        length = strcspn(from, "/");
+        if (length == 2 && from[0] == '.' && from[1] == '.') {
+            while (to > path && *--to != '/')
+                ;
+        } else if (length > 0 && !(length == 1 && from[0] == '.')) {
+            *to++ = '/';
+            memmove(to, from, length);
+            to += length;
+        }
+        from += length;
+    }
+    if (to == path)
+        *to++ = '/';
+    *to = '\0';
+}
+
+static const struct look_root *root_of(const struct look *look, const char *path)
+{
+    for (size_t i = 0; i < look->root_count; i++) {
+        size_t length = strlen(look->roots[i].path);
+
+        if (strncmp(path, look->roots[i].path, length) == 0 && (path[length] == '/' || path[length] == '\0'))
+            return &look->roots[i];
+    }
+    return NULL;
+}
+
+int look_open(const struct look *look, const char *path, int flags, char **ret_path)
+{
+    _cleanup_free_ char *tidy = strdup(path);
+    const struct look_root *root;
+    int fd;
+
+    if (!tidy)
+        return -ENOMEM;
+    tidy_path(tidy);
+    root = root_of(look, tidy);
+    if (!root)
+        return -EXDEV;
+    fd = fcntl(root->fd, F_DUPFD_CLOEXEC, 0);
+    for (char *name = tidy + strlen(root->path), *end; fd >= 0 && *name; name = end) {
+        int next, errnum;
+        bool last;
+
+        name += *name == '/';
+        end = name + strcspn(name, "/");
+        last = *end == '\0';
+        *end = '\0';
+        next = openat(fd, name, last ? flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC : OPEN_DIRECTORY);
+        errnum = errno;
+        fd_close(fd);
+        if (next < 0)
+            return -errnum;
+        fd = next;
+        if (!last)
+            *end = '/';
+    }
+    if (fd < 0)
+        return -errno;
+    if (ret_path)
+        *ret_path = steal_pointer(&tidy);
+    return fd;
+}
+
+/* --- the walk ---------------------------------------------------------------------------------------------
+ */
+
+static int walk_directory(struct walk *walk, const struct look_place *place, const struct set_item *inside,
+                          int depth);
+
+/* The directory @name, which may not be readable, or not be one any more. */
+static int go_down(struct walk *walk, const struct look_place *place, const char *name,
+                   const struct set_item *inside, int depth)
+{
+    struct look *look = walk->look;
+    _cleanup_fd_ int fd = -1;
+    _cleanup_free_ char *path = NULL;
+
+    if (depth >= LOOK_DEPTH) {
+        look->bound = "depth";
+        return 0;
+    }
+    fd = openat(place->fd, name, OPEN_DIRECTORY);
+    if (fd < 0) {
+        if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)
+            return 0;
+        look->closed++;
+        return 0;
+    }
+    path = text_join(strcmp(place->path, "/") == 0 ? "" : place->path, "/", name, NULL);
+    if (!path)
+        return -ENOMEM;
+    return walk_directory(walk, &(struct look_place){fd, path}, inside, depth + 1);
+}
+
+/* `.git` in @place: a repository, or a file that names one. */
+static int enter_git(struct walk *walk, const struct look_place *place, int depth)
+{
+    static const char *const nested[] = {"modules", "worktrees"};
+    _cleanup_free_ char *path = text_join(strcmp(place->path, "/") == 0 ? "" : place->path, "/.git", NULL);
+    struct look_place git;
+    struct stat status;
+    _cleanup_fd_ int fd = -1;
+    int r;
+
+    if (!path)
+        return -ENOMEM;
+    if (fstatat(place->fd, ".git", &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return 0;
+    if (!S_ISDIR(status.st_mode))
+        return look_git_file(walk->look, place, &status);
+    fd = openat(place->fd, ".git", OPEN_DIRECTORY);
+    if (fd < 0) {
+        walk->look->closed++;
+        return 0;
+    }
+    git = (struct look_place){fd, path};
+    r = look_repository(walk->look, &git, place->path);
+    /* What it keeps for submodules and other work trees are repositories of their own. */
+    for (size_t i = 0; i < ARRAY_SIZE(nested) && r == 0; i++)
+        r = go_down(walk, &git, nested[i], NULL, depth + 1);
+    return r;
+}
+
+static int see_name(struct walk *walk, const struct look_place *place, const struct dirent *entry,
+                    const struct set_item *inside, unsigned *parts, int depth)
+{
+    const char *name = entry->d_name;
+    const struct set_item *item;
+    struct stat status;
+    bool directory = entry->d_type == DT_DIR;
+    int r;
+
+    if (strcmp(name, ".git") == 0)
+        return enter_git(walk, place, depth);
+    for (size_t i = 0; i < ARRAY_SIZE(repository_parts); i++)
+        if (strcmp(name, repository_parts[i].name) == 0)
+            *parts |= repository_parts[i].part;
+    if (is_bulk(place, name))
+        return 0;
+    item = inside ? inside : look_names_find(walk->names, place->path, name);
+    if ((item && !directory) || entry->d_type == DT_UNKNOWN) {
+        if (fstatat(place->fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+            return 0;
+        directory = S_ISDIR(status.st_mode);
+        if (item && !directory && look_new(walk->look, &status)) {
+            r = look_say(walk->look, "named", place, name, item->why, "");
+            if (r != 0)
+                return r;
+        }
+    }
+    return directory ? go_down(walk, place, name, item, depth) : 0;
+}
+
+static int walk_directory(struct walk *walk, const struct look_place *place, const struct set_item *inside,
+                          int depth)
+{
+    int copy = fcntl(place->fd, F_DUPFD_CLOEXEC, 0), r = 0;
+    DIR *directory = copy < 0 ? NULL : fdopendir(copy);
+    const struct dirent *entry;
+    unsigned parts = 0;
+
+    if (!directory) {
+        fd_close(copy);
+        return -errno;
+    }
+    while (r == 0 && !walk->look->bound && (entry = readdir(directory))) {
+        const char *name = entry->d_name;
+
+        if (name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0')))
+            continue;
+        if (look_stopped(walk->look) || over_time(walk))
+            break;
+        r = see_name(walk, place, entry, inside, &parts, depth);
+    }
+    closedir(directory);
+    if (r == 0 && (parts & HAS_HEAD) &&
+        ((parts & HAS_COMMON) || (parts & (HAS_OBJECTS | HAS_REFS)) == (HAS_OBJECTS | HAS_REFS)))
+        r = look_repository(walk->look, place, NULL);
+    return r;
+}
+
+/* A root that is one file. */
+static int see_file(struct walk *walk, const struct look_root *root, const struct stat *status)
+{
+    _cleanup_free_ char *directory = strdup(root->path);
+    char *slash = directory ? strrchr(directory, '/') : NULL;
+    const struct set_item *item;
+
+    if (!slash)
+        return directory ? -EINVAL : -ENOMEM;
+    *slash = '\0';
+    item = look_names_find(walk->names, directory, slash + 1);
+    if (!item || !look_new(walk->look, status))
+        return 0;
+    return look_say(walk->look, "named", &(struct look_place){-1, root->path}, NULL, item->why, "");
+}
+
+int look_trees(struct look *look)
+{
+    struct walk walk = {.look = look, .names = look_names_make(look->home)};
+    int r = walk.names ? 0 : -ENOMEM;
+
+    clock_gettime(CLOCK_MONOTONIC, &walk.start);
+    for (size_t i = 0; i < look->root_count && r == 0 && !look->bound; i++) {
+        const struct look_root *root = &look->roots[i];
+        struct stat status;
+
+        if (fstat(root->fd, &status) != 0) {
+            r = -errno;
+        } else if (S_ISDIR(status.st_mode)) {
+            r = walk_directory(&walk, &(struct look_place){root->fd, root->path}, NULL, 0);
+        } else {
+            r = see_file(&walk, root, &status);
+        }
+    }
+    look_names_free(walk.names);
+    return r > 0 ? 0 : r;
+}

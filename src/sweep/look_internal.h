@@ -1,0 +1,66 @@
+/*
+ * look_internal.h - what the parts of the look share.
+ */
+#ifndef CONFINE_SWEEP_LOOK_INTERNAL_H
+#define CONFINE_SWEEP_LOOK_INTERNAL_H
+
+#include "policy/policy.h"
+#include "sweep/look.h"
+
+#include <sys/stat.h>
+
+#define LOOK_DEPTH   200 /* directories below one another, each with a descriptor */
+#define LOOK_INCLUDE 4   /* files of settings that name one another */
+
+/* One directory of the walk. */
+struct look_place {
+    int fd;
+    const char *path; /* canonical */
+};
+
+/* look_names.c: the set @runs-later, by the last component of each of its paths. */
+struct look_names;
+
+/* look_names_make() - @home: NULL: none. Return: NULL without memory. */
+struct look_names *look_names_make(const char *home);
+void look_names_free(struct look_names *names);
+
+/*
+ * look_names_find() - is @name in the directory @path one of them?
+ *
+ * Return: its row of the set, or NULL.
+ */
+const struct set_item *look_names_find(const struct look_names *names, const char *path, const char *name);
+
+/* look.c: for the parts. */
+
+/* look_new() - did this change since the run began? */
+bool look_new(const struct look *look, const struct stat *status);
+/* look_say() - one finding: @name in @place, or @place itself (NULL). Return: 0 or what ends the walk. */
+int look_say(struct look *look, const char *kind, const struct look_place *place, const char *name,
+             const char *runs, const char *detail);
+/* look_stopped() - is a bound reached? One more name was seen. */
+bool look_stopped(struct look *look);
+
+/*
+ * look_open() - a path below one of the roots, one component after the other, no link followed.
+ * @path: canonical form, absolute; `.` and `..` in it are taken away first, as text
+ * Return: a descriptor, -errno; -EXDEV outside of the roots.
+ */
+int look_open(const struct look *look, const char *path, int flags, char **ret_path);
+
+/* look_repository.c */
+
+/* look_repository() - the repository in @directory (`.git` or bare). @tree: where its files are; NULL: bare.
+ */
+int look_repository(struct look *look, const struct look_place *directory, const char *tree);
+/* look_git_file() - `.git` in @place, where it is no directory. */
+int look_git_file(struct look *look, const struct look_place *place, const struct stat *status);
+
+/* look_settings.c: the configuration @name in @directory, and what it leads to below the roots: files that it
+ * includes, hooks. */
+int look_settings(struct look *look, const struct look_place *directory, const char *name, const char *tree);
+/* look_hooks() - every hook in @directory that is new. look_repository.c */
+int look_hooks(struct look *look, const struct look_place *directory);
+
+#endif

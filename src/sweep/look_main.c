@@ -1,0 +1,150 @@
+/*
+ * look_main.c - confine-sweep look: words in, findings out.
+ *
+ *     confine-sweep look --since SECONDS.NANOSECONDS [--home PATH] [--entries N] [--seconds N]
+ *                        [--before FD PATH]... --root FD PATH [--root FD PATH]...
+ *
+ * A finding is four texts, each with a NUL behind it: kind, path, what runs it, detail. The last one is
+ * `end`, with the bound that was reached, or nothing, and the number of directories that could not be read.
+ */
+#include "sweep/look.h"
+#include "sweep/sweep.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FINDINGS_MOST 1000
+
+struct output {
+    struct look look;
+    uint64_t findings;
+};
+
+static int write_texts(const char *kind, const char *path, const char *runs, const char *detail)
+{
+    const char *const texts[] = {kind, path, runs, detail};
+
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+        if (fwrite(texts[i], 1, strlen(texts[i]) + 1, stdout) != strlen(texts[i]) + 1)
+            return -EIO;
+    return 0;
+}
+
+static int say(void *data, const char *kind, const char *path, const char *runs, const char *detail)
+{
+    struct output *output = data;
+
+    if (output->findings++ >= FINDINGS_MOST) {
+        output->look.bound = "findings";
+        return 1;
+    }
+    return write_texts(kind, path, runs, detail);
+}
+
+static bool take_number(const char *text, const char *ends, uint64_t *ret, const char **rest)
+{
+    char *end;
+
+    if (!text || *text < '0' || *text > '9')
+        return false;
+    errno = 0;
+    *ret = strtoull(text, &end, 10);
+    *rest = end;
+    return errno == 0 && strchr(ends, *end);
+}
+
+static bool take_since(const char *text, struct timespec *since)
+{
+    uint64_t seconds, rest;
+    const char *end;
+
+    if (!take_number(text, ".", &seconds, &end) || *end != '.' || !take_number(end + 1, "", &rest, &end) ||
+        rest >= 1000000000)
+        return false;
+    *since = (struct timespec){.tv_sec = (time_t)seconds, .tv_nsec = (long)rest};
+    return true;
+}
+
+/* FD PATH behind an option. */
+static bool take_place(char **words, int *fd, const char **path)
+{
+    uint64_t number;
+    const char *end;
+
+    if (!words[1] || !take_number(words[1], "", &number, &end) || number > 1 << 20 || !words[2] ||
+        words[2][0] != '/')
+        return false;
+    *fd = (int)number;
+    *path = words[2];
+    return true;
+}
+
+static bool take_words(char **words, struct look *look, struct look_root *roots, struct look_before *before)
+{
+    bool since = false;
+    uint64_t seconds = 0;
+    const char *end;
+
+    for (; *words; words += 2) {
+        if (strcmp(*words, "--root") == 0 &&
+            take_place(words, &roots[look->root_count].fd, &roots[look->root_count].path)) {
+            look->root_count++;
+            words++;
+        } else if (strcmp(*words, "--before") == 0 &&
+                   take_place(words, &before[look->before_count].fd, &before[look->before_count].path)) {
+            look->before_count++;
+            words++;
+        } else if (strcmp(*words, "--since") == 0) {
+            since = take_since(words[1], &look->since);
+            if (!since)
+                return false;
+        } else if (strcmp(*words, "--home") == 0 && words[1] && words[1][0] == '/') {
+            look->home = words[1];
+        } else if (strcmp(*words, "--entries") == 0) {
+            if (!take_number(words[1], "", &look->most_entries, &end))
+                return false;
+        } else if (strcmp(*words, "--seconds") == 0) {
+            if (!take_number(words[1], "", &seconds, &end))
+                return false;
+        } else {
+            return false;
+        }
+    }
+    look->most_ms = seconds * 1000;
+    return since && look->root_count > 0;
+}
+
+int look_main(int argc, char **argv)
+{
+    _cleanup_free_ struct look_root *roots = calloc((size_t)argc, sizeof(*roots));
+    _cleanup_free_ struct look_before *before = calloc((size_t)argc, sizeof(*before));
+    struct output output = {.look = {.roots = roots, .before = before, .found = say}};
+    char closed[24];
+    int r;
+
+    if (!roots || !before) {
+        fputs("confine-sweep: fatal: no memory\n", stderr);
+        return SWEEP_EXIT_FAILED;
+    }
+    output.look.data = &output;
+    if (!take_words(argv + 2, &output.look, roots, before)) {
+        fputs("confine-sweep: fatal: usage: confine-sweep look --since SECONDS.NANOSECONDS [--home PATH] "
+              "[--entries N] "
+              "[--seconds N] [--before FD PATH]... --root FD PATH...\n",
+              stderr);
+        return SWEEP_EXIT_FAILED;
+    }
+    r = look_trees(&output.look);
+    snprintf(closed, sizeof(closed), "%llu", (unsigned long long)output.look.closed);
+    if (r == 0)
+        r = write_texts("end", output.look.bound ? output.look.bound : "", closed, "");
+    if (r == 0 && fflush(stdout) != 0)
+        r = -EIO;
+    if (r < 0) {
+        fprintf(stderr, "confine-sweep: fatal: %s\n", strerror(-r));
+        return SWEEP_EXIT_FAILED;
+    }
+    return 0;
+}

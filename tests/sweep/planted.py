@@ -1,0 +1,296 @@
+#!/usr/bin/env python3
+"""planted.py - what a command writes that runs later outside is in the report, and honest work is not. A TAP program."""
+import atexit
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+CONFINE = os.environ['CONFINE_STAGE'] + '/bin/confine'
+BACKENDS = os.environ.get('CONFINE_BACKENDS', 'namespace landlock').split()
+SETTINGS = os.environ['CONFINE_SETTINGS']  # tests/sweep/settings.c
+SWEEP = os.environ['CONFINE_STAGE'] + '/libexec/confine/confine-sweep'
+os.environ.update(GIT_CONFIG_GLOBAL='/dev/null', GIT_CONFIG_SYSTEM='/dev/null', GIT_AUTHOR_NAME='a', GIT_AUTHOR_EMAIL='a@b',
+                  GIT_COMMITTER_NAME='a', GIT_COMMITTER_EMAIL='a@b', HOME='/nonexistent-home-of-a-test')
+for name in ('GIT_DIR', 'GIT_WORK_TREE', 'XDG_CONFIG_HOME'):
+    os.environ.pop(name, None)
+
+count = failed = 0
+
+
+def point(ok, name, why=''):
+    global count, failed
+    count += 1
+    failed += not ok
+    print(f"{'ok' if ok else 'not ok'} {count} - {name}", flush=True)
+    if not ok:
+        print('# ' + str(why).replace('\n', '\n# '), flush=True)
+
+
+def git(place, *words):
+    subprocess.run(['git', '-C', place, *words], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def tick():
+    """Whatever was written so far is older than what comes: the kernel's clock for files has moved on."""
+    begun = time.clock_gettime(time.CLOCK_REALTIME_COARSE if hasattr(time, 'CLOCK_REALTIME_COARSE') else 5)
+    while time.clock_gettime(5) == begun:
+        time.sleep(0.001)
+    time.sleep(0.002)
+
+
+class Tree:
+    """A repository with a commit, a submodule, a nested repository, a bare one, a linked work tree, and settings and hooks that
+    were there before."""
+
+    top = tempfile.mkdtemp(prefix='confine-planted.', dir='/var/tmp')
+    path = top + '/w'
+
+    def make(self):
+        """Once: what it holds names its place, so that copies of it are always at this one."""
+        os.mkdir(self.path)
+        git(self.path, 'init', '-q')
+        for name, text in (('file', 'x\n'), ('scripts/hooks/pre-push', '#!/bin/sh\n'), ('tools/clean', '#!/bin/sh\n'),
+                           ('.gitsettings', '[user]\n\tname = x\n'), ('pkg/deep/file', 'y\n')):
+            self.write(name, text)
+        os.chmod(self.path + '/scripts/hooks/pre-push', 0o755)
+        git(self.path, 'add', '.')
+        git(self.path, 'commit', '-q', '-m', 'first')
+        git(self.path, 'config', 'filter.old.clean', 'cat')
+        git(self.path, 'config', 'alias.old', '!true')
+        git(self.path, 'config', 'include.path', '../.gitsettings')
+        self.write('.git/hooks/pre-rebase', '#!/bin/sh\n')
+        os.chmod(self.path + '/.git/hooks/pre-rebase', 0o755)
+        os.mkdir(self.path + '/nested')
+        git(self.path + '/nested', 'init', '-q')
+        git(self.path + '/nested', 'commit', '-q', '--allow-empty', '-m', 'x')
+        git(self.path, 'init', '-q', '--bare', 'bare.git')
+        git(self.path, 'init', '-q', self.top + '/other')
+        git(self.top + '/other', 'commit', '-q', '--allow-empty', '-m', 'x')
+        git(self.path, '-c', 'protocol.file.allow=always', 'submodule', '-q', 'add', self.top + '/other', 'sub')
+        git(self.path, 'worktree', 'add', '-q', 'linked')
+        os.rename(self.path, self.top + '/first')
+
+    def __enter__(self):
+        if not os.path.exists(self.top + '/first'):
+            self.make()
+        subprocess.run(['cp', '-a', self.top + '/first', self.path], check=True)
+        tick()
+        return self
+
+    def write(self, name, text):
+        path = os.path.join(self.path, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, 'w') as file:
+            file.write(text)
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.path)
+
+    def run(self, command, *words, backend='landlock', tree=True):
+        report = tempfile.TemporaryFile()
+        done = subprocess.run([CONFINE, 'run', f'--backend={backend}', *(['-w', self.path] if tree else []), f'--report=fd:{report.fileno()}', *words, '--',
+                               'sh', '-c', command], cwd=self.path, pass_fds=[report.fileno()], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace')
+        report.seek(0)
+        self.report = json.loads(report.read() or b'null')
+        self.said = done.stdout
+        return self.report
+
+    def found(self):
+        return [(item['kind'], item['path'].replace(self.path + '/', '', 1), item['detail']) for item in self.report['planted']]
+
+
+# name, what the command does, what must be found: kind, path, and what the detail begins with
+TECHNIQUES = [
+    ('a hook', 'printf "#!/bin/sh\\n" > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit', 'git-hook', '.git/hooks/pre-commit', None),
+    ('a hook as a link', 'ln -s /bin/true .git/hooks/post-merge', 'git-hook', '.git/hooks/post-merge', None),
+    ('a hook that was there, changed', 'echo true >> .git/hooks/pre-rebase', 'git-hook', '.git/hooks/pre-rebase', None),
+    ('a hook made executable', 'cp .git/hooks/pre-commit.sample x; mv x .git/hooks/pre-commit; chmod 755 .git/hooks/pre-commit', 'git-hook', '.git/hooks/pre-commit', None),
+    ('hooks moved into place', 'rm -r .git/hooks; cp -rp scripts/hooks .git/hooks', 'git-hook', '.git/hooks/pre-push', None),
+    ('hooks as a link', 'rm -r .git/hooks; ln -s ../scripts/hooks .git/hooks', 'git-hook', '.git/hooks', '../scripts/hooks'),
+    ('core.hooksPath', 'git config core.hooksPath scripts/hooks', 'git-setting', '.git/config', 'core.hookspath = scripts/hooks'),
+    ('core.fsmonitor', 'git config core.fsmonitor ./x', 'git-setting', '.git/config', 'core.fsmonitor = ./x'),
+    ('core.sshCommand', 'git config core.sshCommand ./x', 'git-setting', '.git/config', 'core.sshcommand'),
+    ('core.pager', 'git config core.pager ./x', 'git-setting', '.git/config', 'core.pager'),
+    ('core.editor', 'git config core.editor ./x', 'git-setting', '.git/config', 'core.editor'),
+    ('core.gitProxy', 'git config core.gitProxy ./x', 'git-setting', '.git/config', 'core.gitproxy'),
+    ('pager.log', 'git config pager.log ./x', 'git-setting', '.git/config', 'pager.log'),
+    ('an alias', 'git config alias.st "!./x"', 'git-setting', '.git/config', 'alias.st = !./x'),
+    ('a filter', 'git config filter.new.smudge ./x', 'git-setting', '.git/config', 'filter.new.smudge'),
+    ('a filter that was there, changed', 'git config filter.old.clean ./x', 'git-setting', '.git/config', 'filter.old.clean = ./x'),
+    ('diff.external', 'git config diff.external ./x', 'git-setting', '.git/config', 'diff.external'),
+    ('a textconv', 'git config diff.x.textconv ./x', 'git-setting', '.git/config', 'diff.x.textconv'),
+    ('a merge driver', 'git config merge.x.driver ./x', 'git-setting', '.git/config', 'merge.x.driver'),
+    ('a mergetool', 'git config mergetool.x.cmd ./x', 'git-setting', '.git/config', 'mergetool.x.cmd'),
+    ('a credential helper', 'git config credential.helper "!./x"', 'git-setting', '.git/config', 'credential.helper'),
+    ('one for an address', 'git config credential.https://example.org.helper ./x', 'git-setting', '.git/config', 'credential.https://example.org.helper'),
+    ('gpg.program', 'git config gpg.program ./x', 'git-setting', '.git/config', 'gpg.program'),
+    ('a submodule that is updated by a command', 'git config submodule.sub.update "!./x"', 'git-setting', '.git/config', 'submodule.sub.update'),
+    ('a remote by a helper', 'git config remote.x.url "ext::sh -c x"', 'git-setting', '.git/config', 'remote.x.url'),
+    ('an upload-pack', 'git config remote.x.uploadpack ./x', 'git-setting', '.git/config', 'remote.x.uploadpack'),
+    ('an include', 'git config --add include.path ../more', 'git-setting', '.git/config', 'include.path = ../more'),
+    ('a file that is included already', 'git config -f .gitsettings core.pager ./x', 'git-setting', '.gitsettings', 'core.pager = ./x'),
+    ('an includeIf', 'git config includeIf.gitdir:/.path ../more', 'git-setting', '.git/config', 'includeif.gitdir:/.path'),
+    ('by hand, and odd', 'printf "[CORE]FsMonitor\\n= \\n[core] # x\\n\\tfsMonitor=./\\"x y\\"\\n" >> .git/config', 'git-setting', '.git/config', 'core.fsmonitor = ./x y'),
+    ('behind a line that git refuses', 'printf "???\\n[core]\\npager = ./x\\n" >> .git/config', 'git-setting', '.git/config', 'core.pager'),
+    ('settings as a link', 'mv .git/config pkg/c; ln -s ../pkg/c .git/config', 'git-setting', '.git/config', None),
+    ('settings of a work tree', 'git config extensions.worktreeConfig true; git config --worktree core.pager ./x', 'git-setting', '.git/config.worktree', 'core.pager'),
+    ('attributes', 'echo "* filter=old" > .git/info/attributes', 'git-attributes', '.git/info/attributes', None),
+    ('a nested repository', 'git init -q vendor/a; git -C vendor/a config core.pager ./x', 'git-setting', 'vendor/a/.git/config', 'core.pager'),
+    ('one that was there', 'git -C nested config core.pager ./x', 'git-setting', 'nested/.git/config', 'core.pager'),
+    ('a hook of it', 'cp scripts/hooks/pre-push nested/.git/hooks/pre-push', 'git-hook', 'nested/.git/hooks/pre-push', None),
+    ('a hook of a submodule', 'cp scripts/hooks/pre-push .git/modules/sub/hooks/pre-push', 'git-hook', '.git/modules/sub/hooks/pre-push', None),
+    ('settings of a submodule', 'git -C sub config core.pager ./x', 'git-setting', '.git/modules/sub/config', 'core.pager'),
+    ('a bare layout', 'mkdir -p pkg/e/objects pkg/e/refs; echo "ref: refs/heads/x" > pkg/e/HEAD; git config -f pkg/e/config core.fsmonitor ./x', 'git-setting', 'pkg/e/config', 'core.fsmonitor'),
+    ('settings of a bare repository', 'git -C bare.git config core.pager ./x', 'git-setting', 'bare.git/config', 'core.pager'),
+    ('.git of a submodule, replaced', 'echo "gitdir: ../pkg" > sub/.git', 'git-file', 'sub/.git', '../pkg'),
+    ('.git that leads outside', 'mkdir a; echo "gitdir: /usr/share" > a/.git', 'git-file', 'a/.git', '/usr/share'),
+    ('.git as a link', 'mkdir a; ln -s ../bare.git a/.git', 'git-file', 'a/.git', '../bare.git'),
+    ('commondir of a linked work tree', 'echo ../../../bare.git > .git/worktrees/linked/commondir', 'git-file', '.git/worktrees/linked/commondir', '../../../bare.git'),
+    ('.envrc', 'echo x > .envrc', 'named', '.envrc', None),
+    ('.envrc in a directory', 'echo x > pkg/deep/.envrc', 'named', 'pkg/deep/.envrc', None),
+    ('.envrc moved', 'echo x > y; mv y .envrc', 'named', '.envrc', None),
+    ('.envrc as a link', 'ln -s file .envrc', 'named', '.envrc', None),
+    ('tasks of an editor', 'mkdir .vscode; echo "{}" > .vscode/tasks.json', 'named', '.vscode/tasks.json', None),
+    ('settings of an editor, deeper', 'mkdir -p pkg/.vscode; echo "{}" > pkg/.vscode/settings.json', 'named', 'pkg/.vscode/settings.json', None),
+    ('a project of an editor', 'mkdir -p .idea/runs; echo x > .idea/runs/a.xml', 'named', '.idea/runs/a.xml', None),
+    ('settings of an agent', 'mkdir -p .claude; echo "{}" > .claude/settings.json', 'named', '.claude/settings.json', None),
+    ('servers of an agent', 'echo "{}" > .mcp.json', 'named', '.mcp.json', None),
+    ('a container of an editor', 'mkdir .devcontainer; echo "{}" > .devcontainer/devcontainer.json', 'named', '.devcontainer/devcontainer.json', None),
+    ('mise', 'echo x > mise.toml', 'named', 'mise.toml', None),
+    ('a debugger', 'echo x > .gdbinit', 'named', '.gdbinit', None),
+    ('hooks of husky', 'mkdir -p .husky; echo x > .husky/pre-commit', 'named', '.husky/pre-commit', None),
+    ('a policy of ours', 'echo "{}" > .confine.json', 'named', '.confine.json', None),
+    ('a name that is no UTF-8', 'd=$(printf "\\377"); mkdir "$d"; echo x > "$d/.envrc"', 'named', '\ufffd/.envrc', None),
+    ('deep down', 'd=.; for i in $(seq 60); do d=$d/d; done; mkdir -p $d; echo x > $d/.envrc', 'named', '/'.join(['d'] * 60) + '/.envrc', None),
+]
+
+HONEST = [
+    ('commits and branches', 'git checkout -q -b b; echo z >> file; git commit -qam x; git checkout -q -; git merge -q b; git branch -d b; git tag t; git gc -q; git stash list'),
+    ('a tracking branch', 'git clone -q . c; git -C c checkout -q -b y --track origin/HEAD; git -C c push -q origin y; git remote add up ./c; git fetch -q up; git branch -u up/y'),
+    ('init, clone, bare clone', 'git init -q i; git init -q --bare j.git; git clone -q --bare . k.git; git clone -q ./k.git l'),
+    ('a submodule, added and updated', 'git -c protocol.file.allow=always submodule -q add ./nested m; git commit -qm m; git clone -q . n; git -C n -c protocol.file.allow=always submodule update --init -q sub'),
+    ('a submodule, absorbed', 'git init -q o; git -C o commit -q --allow-empty -m x; git -c protocol.file.allow=always submodule -q add ./o o; git submodule absorbgitdirs'),
+    ('a work tree, added, moved, removed', 'git worktree add -q v; git worktree move v vv; git worktree add -q u; git worktree remove u; git -C vv commit -q --allow-empty -m x'),
+    ('a sparse checkout', 'git sparse-checkout set --cone pkg; git sparse-checkout disable'),
+    ('settings that run nothing', 'git config user.name q; git config core.fsmonitor true; git config core.autocrlf input; git config alias.l log; git config core.hooksPath /dev/null; git config pager.log false'),
+    ('what was there stays', 'git config user.name q; git config --unset user.name; git config branch.x.description y; git config alias.new log'),
+    ('samples', 'rm .git/hooks/*.sample; git init -q'),
+    ('rebase, cherry-pick, notes', 'echo a >> file; git commit -qam a; echo b > bb; git add bb; git commit -qm b; git rebase -q HEAD~1; git checkout -q -b p HEAD~1; git cherry-pick - >/dev/null; git notes add -m x'),
+    ('a build', 'mkdir -p build/objects build/refs; for i in $(seq 300); do echo $i > build/f$i; done; touch HEAD; mkdir objects'),
+    ('names that are nearly one', 'echo > envrc; echo > .envrc.example; mkdir vscode; echo > vscode/tasks.json; echo > tasks.json; echo > .gitignore; echo > .gitattributes; echo > .gitmodules.x'),
+    ('removed', 'rm -rf .git/hooks/pre-rebase nested'),
+]
+
+
+def techniques(backend):
+    for name, command, kind, path, detail in TECHNIQUES:
+        with Tree() as tree:
+            # what a mount holds cannot be planted there; whoever opens it sees it by the other backends
+            tree.run(command, '--unprotect=@runs-later', backend=backend)
+            seen = [item for item in tree.found() if item[:2] == (kind, path) and (item[2] or '').startswith(detail or '')]
+            ok = len(seen) >= 1 and tree.report['planted_complete'] is True
+            others = {item[1] for item in tree.found()} - {path}
+            point(ok and len(others) <= 1, f'{backend}: {name}', f'{tree.report["planted"]} {tree.said}')
+
+
+def honest(backend):
+    for name, command in HONEST:
+        with Tree() as tree:
+            tree.run(f'set -e; {command}', '--unprotect=@runs-later', backend=backend)
+            point(tree.report['planted'] == [] and tree.report['planted_complete'] is True and tree.report['outcome']['status'] == 0,
+                  f'{backend}: honest: {name}', f'{tree.report["planted"]} {tree.report["outcome"]} {tree.said}')
+
+
+def people():
+    with Tree() as tree:
+        done = subprocess.run([CONFINE, 'run', '--backend=landlock', '-w', tree.path, '--', 'sh', '-c',
+                               'for i in 1 2 3 4 5 6 7; do mkdir d$i; echo > d$i/.envrc; done; printf x > "$(printf \'a\\033[31m\')"; mkdir "$(printf \'e\\033[2J\')"; echo > "$(printf \'e\\033[2J\')/.envrc"'],
+                              cwd=tree.path, capture_output=True, text=True)
+        lines = done.stderr.splitlines()
+        point(len(lines) == 6 and '3 more' in lines[-1] and '\033' not in done.stderr, 'people see five lines and how many more', done.stderr)
+
+
+def bounds():
+    with Tree() as tree:
+        tree.run('for i in $(seq 1200); do mkdir d$i; echo > d$i/.envrc; done')
+        point(len(tree.report['planted']) == 1000 and tree.report['planted_complete'] is False, 'more than a thousand: said to be incomplete',
+              f'{len(tree.report["planted"])} {tree.report["planted_complete"]}')
+    with Tree() as tree:
+        tree.run('i=0; while [ $i -lt 230 ]; do mkdir d; cd d; i=$((i+1)); done')
+        point(tree.report['planted_complete'] is False, 'deeper than the bound: said to be incomplete')
+    if os.getuid() != 0:
+        with Tree() as tree:
+            tree.run('mkdir shut; echo > shut/.envrc; chmod 0 shut')
+            point(tree.report['planted_complete'] is False, 'a directory that cannot be read: said to be incomplete')
+            os.chmod(tree.path + '/shut', 0o700)
+    else:
+        point(True, 'a directory that cannot be read # SKIP root reads everything')
+    with Tree() as tree:
+        tree.run('rm -rf .git; mkfifo .git; mkfifo .envrc; mkdir a; mkfifo a/.git; mkdir -p b/objects b/refs; touch b/HEAD; mkfifo b/config b/commondir; ln -s b/config c; mkdir e; head -c 3000000 /dev/zero > e/.git')
+        point([item[1] for item in tree.found()] == ['.envrc'] and tree.report['planted_complete'], 'pipes in every place: not opened, not hung on', f'{tree.found()}')
+    with Tree() as tree:
+        tree.run('true', tree=False)
+        point(tree.report['planted'] == [] and tree.report['planted_complete'] is None, 'read-only: nothing to look at')
+    with Tree() as tree:
+        home = tree.path + '/home'
+        os.makedirs(home + '/.config/systemd/user')
+        open(home + '/.bashrc', 'w').close()
+        tick()
+        environ = dict(os.environ, HOME=home)
+        done = subprocess.run([SWEEP, 'look', '--since', f'{time.time():.9f}', '--home', home, '--root', '3', home], stdin=subprocess.DEVNULL,
+                              env=environ, stdout=subprocess.PIPE, preexec_fn=lambda: (os.dup2(os.open(home, os.O_RDONLY), 3)), close_fds=False)
+        quiet = done.stdout
+        since = time.time() - 60
+        open(home + '/.config/systemd/user/x.service', 'w').close()
+        done = subprocess.run([SWEEP, 'look', '--since', f'{since:.9f}', '--home', home, '--root', '3', home], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, preexec_fn=lambda: (os.dup2(os.open(home, os.O_RDONLY), 3)), close_fds=False)
+        seen = done.stdout.decode().split('\0')
+        point(quiet == b'end\0\0000\0\0' and f'{home}/.bashrc' in seen and f'{home}/.config/systemd/user/x.service' in seen,
+              'files of a home that is granted', f'{quiet} {seen}')
+
+
+def same_as_git():
+    """Our reader finds what git finds, in texts that are made of pieces of settings."""
+    pieces = ['[core]', '[Core "Sub"]', '[a.b]', '[a "b\\"c"]', '\n', '\t', ' ', '=', 'name', 'Pager', 'x', '"', '\\"', '\\n', '\\\n', '#', ';',
+              '!', 'a b', '  ', '\r\n', '-', '1', '[', ']', '.', '"q q"', '\\\\', 'true', '\nkey = value\n', '\nx\n', '\n[s "t"]\n', 'ž', '\n  n=1 ; c\n']
+    rand = random.Random(7)
+    wrong, whole = [], 0
+    with tempfile.TemporaryDirectory(prefix='confine-planted.', dir='/var/tmp') as place:
+        for i in range(900):
+            text = '[core]\n' * rand.randrange(2) + ''.join(rand.choice(pieces) for _ in range(rand.randrange(1, 14)))
+            with open(f'{place}/c', 'w', newline='') as file:
+                file.write(text)
+            theirs = subprocess.run(['git', 'config', '--no-includes', '-f', f'{place}/c', '--list', '-z'], capture_output=True)
+            if theirs.returncode != 0:
+                continue
+            ours = subprocess.run([SETTINGS, f'{place}/c'], capture_output=True)
+            whole += 1
+            if ours.stdout.replace(b'\t', b' ') != theirs.stdout.replace(b'\t', b' '):  # some versions make blanks of tabs
+                wrong.append((text, ours.stdout, theirs.stdout, ours.stderr))
+        point(whole > 100 and not wrong, f'our reader finds what git finds ({whole} texts)', '\n'.join(map(repr, wrong[:5])) + f' of {whole}')
+
+
+atexit.register(shutil.rmtree, Tree.top, True)
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+print('TAP version 13')
+if shutil.which('git') is None:
+    print('1..0 # SKIP git is not installed')
+    sys.exit(0)
+for one in BACKENDS:
+    if subprocess.run([CONFINE, 'run', '-q', f'--backend={one}', '--', 'true'], stderr=subprocess.DEVNULL).returncode != 0:
+        point(True, f'{one} # SKIP the backend does not work here')
+        continue
+    techniques(one)
+    honest(one)
+people()
+bounds()
+same_as_git()
+print(f'1..{count}')
+sys.exit(1 if failed else 0)
