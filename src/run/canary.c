@@ -246,13 +246,36 @@ _Noreturn static void be_process(const struct attestation *attestation, int wait
     _exit(0);
 }
 
+/* May such a number be that of a process of the chain's own inside? What is done to that one would be taken
+ * for done to the canary. */
+static bool is_number_inside(const struct attestation *attestation, pid_t pid)
+{
+    return attestation->pid_namespace && pid <= CANARY_PIDS_INSIDE;
+}
+
+/* Where numbers are that low, in a container that has just started, the next ones are used up. */
+static void use_numbers_up(const struct attestation *attestation)
+{
+    pid_t pid = getpid();
+
+    for (int tries = 0; is_number_inside(attestation, pid) && pid >= 0 && tries < CANARY_PIDS_INSIDE;
+         tries++) {
+        pid = fork();
+        if (pid == 0)
+            _exit(0);
+        while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+    }
+}
+
 void canary_process(struct attestation *attestation)
 {
     int ends[2];
     char byte;
 
     attestation->process = getpid();
-    attestation->process_apart = attestation->switch_user || has_capabilities();
+    attestation->process_apart =
+        attestation->switch_user || has_capabilities() || is_number_inside(attestation, attestation->process);
     if (!attestation->process_apart) {
         /* Yama's mode 1 lets only parents trace; for the moment of the attestation anybody of ours may. */
         prctl(PR_SET_PTRACER, -1L, 0, 0, 0);
@@ -261,6 +284,7 @@ void canary_process(struct attestation *attestation)
     attestation->process = 0;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return;
+    use_numbers_up(attestation);
     attestation->process_child = fork();
     if (attestation->process_child == 0)
         be_process(attestation, ends[0], ends[1]);

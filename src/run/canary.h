@@ -11,6 +11,9 @@
 
 #include "run/attest.h"
 
+#define CANARY_PIDS_INSIDE                                                                                   \
+    16 /* process 1, the coming command and the links' own children have numbers up to here */
+
 /* canary_file() - an unnamed file that holds the nonce, outside every writable grant. */
 void canary_file(struct attestation *attestation, const struct resolved *resolved);
 void canary_fifo(struct attestation *attestation, const struct resolved *resolved);

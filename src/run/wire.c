@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#define PIDS_INSIDE 2 /* process 1 and the coming command have these numbers in a pid namespace */
-
 /* Puts FD among the descriptors of the message. Return: its index, -1 if there is no room or no descriptor.
  */
 static int32_t send_descriptor(struct attestation *attestation, int fd)
@@ -210,7 +208,7 @@ static bool wire_process(struct attestation *attestation, struct attempt *attemp
     pair[0] = limit.rlim_cur;
     pair[1] = limit.rlim_max;
     memcpy(attempt->wire.name, pair, sizeof(pair));
-    return attestation->process > (attestation->pid_namespace ? PIDS_INSIDE : 0);
+    return attestation->process > (attestation->pid_namespace ? CANARY_PIDS_INSIDE : 0);
 }
 
 /* One that listens for every address is tried by an address of the pool that no name has. */
