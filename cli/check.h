@@ -30,7 +30,9 @@ enum judgement {
 
 struct tally {
     enum surface_state state;
+    const char *reason; /* why it is no more than that, of the report; NULL: none is given */
     unsigned verdicts[VERDICT_COUNT];
+    unsigned over_claims; /* attempts that crossed and are not excused */
     enum judgement judgement;
 };
 

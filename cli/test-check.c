@@ -7,6 +7,8 @@
 
 static struct checked checked;
 
+static const char *reason; /* of the surface */
+
 /* One attempt at fs.write with VERDICT, where the report says STATE. */
 static int judge_one(const char *state, const char *verdict)
 {
@@ -14,8 +16,8 @@ static int judge_one(const char *state, const char *verdict)
     checked.attempts = json_pack("[{s:s, s:s, s:s, s:s, s:s, s:s, s:n, s:n}]", "id", "FS-02", "surface",
                                  "fs.write", "verdict", verdict, "call", "open()", "what", "overwrite", "why",
                                  "it matters", "errno", "reason");
-    checked.report = json_pack("{s:s, s:n, s:[{s:s, s:s}]}", "backend", "landlock", "error", "surfaces", "id",
-                               "fs.write", "state", state);
+    checked.report = json_pack("{s:s, s:n, s:[{s:s, s:s, s:s?}]}", "backend", "landlock", "error", "surfaces",
+                               "id", "fs.write", "state", state, "reason", reason);
     need(checked.attempts && checked.report);
     return judge(&checked);
 }
@@ -38,6 +40,22 @@ static const struct row {
     {"no control, open", "open", "no-control", JUDGED_NOT_TRIED, "not-tried"},
     {"a verdict that there is not", "enforced", "held", JUDGED_NOT_TRIED, "not-tried"},
 };
+
+/* A part that is held is held: a reason excuses what it says, and nothing else. */
+TEST(a_reason_excuses_no_more_than_it_says)
+{
+    reason = "mounts-of-later";
+    need(judge_one("partial", "crossed") == 0);
+    check_int(checked.tally[SURFACE_FS_WRITE].judgement, JUDGED_OVER_CLAIM);
+    checked_free(&checked);
+    need(judge_one("open", "crossed") == 0);
+    check_int(checked.tally[SURFACE_FS_WRITE].judgement, JUDGED_DECLARED);
+    checked_free(&checked);
+    reason = "socket-passed";
+    need(judge_one("partial", "crossed") == 0);
+    check_int(checked.tally[SURFACE_FS_WRITE].judgement, JUDGED_DECLARED);
+    checked_free(&checked);
+}
 
 TEST_EACH(is_judged, struct row, rows)
 {

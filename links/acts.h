@@ -293,6 +293,16 @@ static inline int act_file_size(const struct act_world *world, const struct chan
     return limit.rlim_cur <= (rlim_t)check->a && limit.rlim_max <= (rlim_t)check->a ? EFBIG : 0;
 }
 
+static inline int act_core_size(const struct act_world *world, const struct channel_check *check)
+{
+    struct rlimit limit;
+
+    (void)world;
+    if (getrlimit(RLIMIT_CORE, &limit) != 0)
+        return errno;
+    return limit.rlim_cur <= (rlim_t)check->a && limit.rlim_max <= (rlim_t)check->a ? EFBIG : 0;
+}
+
 static inline int act_is_open(const struct act_world *world, const struct channel_check *check)
 {
     (void)world;
@@ -503,6 +513,7 @@ static const act_function act_table[ACT_COUNT] = {
     [ACT_ROOM] = act_room,
     [ACT_REPLACED] = act_replaced,
     [ACT_CPU_TIME] = act_cpu_time,
+    [ACT_CORE_SIZE] = act_core_size,
     [ACT_ROUTE] = act_route,
     [ACT_LISTENER] = act_listener,
     [ACT_PROCESSES] = act_processes,

@@ -137,6 +137,7 @@ enum act {
                    */
     ACT_CPU_TIME, /* read back: ETIME when RLIMIT_CPU is at most a seconds, and the hard one a second more */
     ACT_PROCESSES, /* read back: EAGAIN when the numbers of processes end at a in this namespace */
+    ACT_CORE_SIZE, /* read back: EFBIG when no core of more than a bytes is written (RLIMIT_CORE) */
     ACT_ROUTE,     /* read back: ENETUNREACH when no way leads to the address `name`; nothing is sent */
     ACT_LISTENER, /* connect to the address `name`, port a, and send the nonce: EISCONN when that went, else 0
                    */

@@ -97,7 +97,9 @@ void build_claims_common(struct builder *b)
                 !b->supervised                              ? "not-looked-at"
                 : b->resolved->mode == MODE_WORKSPACE_WRITE ? "looked-at-when-ended"
                                                             : "only-private-places");
-    plan_raise(b->plan, SURFACE_LATER_CRASH, STATE_PARTIAL, MECHANISM_RLIMIT, "core-limit-only");
+    build_hold(
+        b, STATE_PARTIAL, "core-limit-only",
+        CHECK(LATER_CRASH, RLIMIT, CORE_SIZE, NONE, .a = 1, .refused = {EFBIG}, .self_contained = true));
 }
 
 /* A view is held by its mounts, and what the caller hands over is on those of before. A directory leads to

@@ -37,6 +37,11 @@ static void claim_files(struct builder *b)
     build_hold(b, STATE_ENFORCED, NULL,
                CHECK(FS_TRUNCATE, MOUNT, MOUNTED, NONE, .name = "/", .a = ST_RDONLY, .refused = {EROFS},
                      .self_contained = true));
+    /* Root's files in it are the machine's settings. A sandbox inside needs to write its own id maps. */
+    if (!is_open(b, SURFACE_PRIV_USERNS))
+        build_hold(b, STATE_ENFORCED, NULL,
+                   CHECK(FS_WRITE, MOUNT, MOUNTED, NONE, .name = "/proc", .a = ST_RDONLY, .refused = {EROFS},
+                         .self_contained = true));
     build_hold(b, STATE_ENFORCED, NULL,
                CHECK(FS_METADATA, MOUNT, MOUNTED, NONE, .name = "/", .a = ST_RDONLY, .refused = {EROFS},
                      .self_contained = true));

@@ -27,7 +27,7 @@ static bool is_read_back(uint32_t act)
     static const enum act read_back[] = {ACT_SENTINEL,    ACT_NO_NEW_PRIVS, ACT_CAPABILITIES, ACT_FILE_SIZE,
                                          ACT_ENVIRONMENT, ACT_TERMINAL,     ACT_NAMESPACE,    ACT_OBJECT,
                                          ACT_MOUNTED,     ACT_ROOM,         ACT_REPLACED,     ACT_CPU_TIME,
-                                         ACT_PROCESSES,   ACT_ROUTE};
+                                         ACT_PROCESSES,   ACT_ROUTE,        ACT_CORE_SIZE};
 
     for (size_t i = 0; i < ARRAY_SIZE(read_back); i++)
         if (act == read_back[i])

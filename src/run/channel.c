@@ -57,6 +57,8 @@ static void take_over(struct msghdr *message, pid_t *ret_pid, struct handed_over
 
             memcpy(&who, CMSG_DATA(c), sizeof(who));
             *ret_pid = who.pid;
+            handed->uid = who.uid;
+            handed->gid = who.gid;
         } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
             handed->count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
             memcpy(handed->fd, CMSG_DATA(c), handed->count * sizeof(int));
@@ -86,6 +88,8 @@ ssize_t channel_receive_all(int fd, void *room, size_t size, int timeout_ms, pid
         return -errno;
     *ret_pid = 0;
     handed->count = 0;
+    handed->uid = (uid_t)-1; /* nobody's */
+    handed->gid = (gid_t)-1;
     take_over(&message, ret_pid, handed);
     if (!(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
         return got;

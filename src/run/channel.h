@@ -22,8 +22,10 @@ int channel_open(int *ret_ours, int *ret_theirs);
  */
 ssize_t channel_receive(int fd, void *room, size_t size, int timeout_ms, pid_t *ret_pid);
 
-/* Descriptors that came with a packet. */
+/* What came with a packet: whose user the writer is, by the kernel's word, and descriptors. */
 struct handed_over {
+    uid_t uid;
+    gid_t gid;
     int fd[CHANNEL_DESCRIPTORS];
     size_t count;
 };

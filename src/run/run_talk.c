@@ -101,6 +101,17 @@ static int send_checks(struct run *run)
     return r < 0 && r != -EPIPE ? chain_failed(run, r) : 0;
 }
 
+/* Whoever becomes the command must be who the policy says. */
+static int check_user(struct run *run)
+{
+    if (run->becoming_uid == run->resolved->uid && run->becoming_gid == run->resolved->gid)
+        return 0;
+    error_set(&run->report->error, ERROR_ATTESTATION_FAILED, EPERM, "other-user",
+              "the command would run as user %u and group %u, not as %u and %u", (unsigned)run->becoming_uid,
+              (unsigned)run->becoming_gid, (unsigned)run->resolved->uid, (unsigned)run->resolved->gid);
+    return error_hint(&run->report->error, "the command was not started; please report this");
+}
+
 /* GUARD, HERE and RESULTS: the guard is a process of its own, so its word may come at any point. Everything
  * else, and anything twice, is no chain of ours. */
 static int collect(struct run *run, struct channel_results *results, size_t *ret_size)
@@ -146,6 +157,8 @@ static int collect(struct run *run, struct channel_results *results, size_t *ret
             message.word.value == CHANNEL_VERSION) {
             here = true;
             run->becoming = writer;
+            run->becoming_uid = handed.uid;
+            run->becoming_gid = handed.gid;
             if (observer_adopt(&run->observer, writer) < 0)
                 return run_fail(run, EPROTO, "understand the chain");
             if (run->plan->pid_namespace)
@@ -200,6 +213,9 @@ int run_talk(struct run *run)
     run->attestation.listeners = run->gateway.listeners;
     r = attest_judge(&run->attestation, &results, size, run->becoming, run->plan, run->resolved,
                      &run->report->error);
+    if (r < 0)
+        return r;
+    r = check_user(run);
     if (r < 0)
         return r;
     r = run_refuse_abandoned(run);

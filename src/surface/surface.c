@@ -100,7 +100,7 @@ const struct surface_info surface_table[SURFACE_COUNT] = {
         NO_LIMIT),
     ROW(LATER_EXEC, "later.exec", "later", END, NEVER, "something written now may be run outside afterwards",
         NOTHING_HOLDS),
-    ROW(LATER_CRASH, "later.crash", "later", END, NEVER, "a crash may start a handler outside on the command's image",
+    ROW(LATER_CRASH, "later.crash", "later", READ_BACK, NEVER, "a crash may start a handler outside on the command's image",
         NOTHING_HOLDS),
 };
 /* clang-format on */
