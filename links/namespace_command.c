@@ -80,8 +80,20 @@ static void wait_for_init(const struct namespace *ns)
     if (got != 1 || byte != NAMESPACE_READY)
         chain_fatal(ns->chain, "pid 1", "could not give up what it must not have");
     close(ns->init);
-    if (fcntl(ns->init, F_GETFD) >= 0 || (ns->liveness >= 0 && fcntl(ns->liveness, F_GETFD) >= 0))
+    if (fcntl(ns->init, F_GETFD) >= 0)
+        chain_fatal(ns->chain, "pid 1", "the kernel reported success but did not close the descriptor");
+}
+
+/* With a supervisor: the liveness is not the command's, and its session is its own. */
+static void leave_supervisor(const struct namespace *ns)
+{
+    close(ns->liveness);
+    if (fcntl(ns->liveness, F_GETFD) >= 0)
         chain_fatal(ns->chain, "--liveness", "the kernel reported success but did not close the descriptor");
+    if (setsid() < 0)
+        chain_fatal_errno(ns->chain, "setsid", errno);
+    if (getsid(0) != ns->inner)
+        chain_fatal(ns->chain, "setsid", "the kernel reported success but the session is another");
 }
 
 /* Never inlined: its frame must not be the one that the process outside goes on with. */
@@ -95,13 +107,10 @@ __attribute__((noinline)) _Noreturn static void run_command(void)
         chain_fatal(chain, "command", "the kernel reported success but it is not pid 2");
     if (ns->joined)
         namespace_bind_command(ns);
-    if (ns->liveness >= 0) {
-        close(ns->liveness);
-        if (setsid() < 0)
-            chain_fatal_errno(chain, "setsid", errno);
-    } else {
+    if (ns->liveness >= 0)
+        leave_supervisor(ns);
+    else
         namespace_enter_group(ns);
-    }
     mount_proc(ns);
     enter_directory(ns);
     umask(ns->umask);

@@ -24,7 +24,10 @@ static void wipe(char **strings)
     }
 }
 
-static int load_filter(void)
+#define INIT_REFUSED 300 /* what the filter answers to one call, and nothing else does */
+
+/* Return: whether the filter is there, as it shows by one call. */
+static bool load_filter(void)
 {
 #define INIT_ALLOW(NUMBER)                                                                                   \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (NUMBER), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
@@ -37,12 +40,15 @@ static int load_filter(void)
         INIT_ALLOW(SYS_write),
         INIT_ALLOW(SYS_exit_group),
         INIT_ALLOW(SYS_restart_syscall),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getpid, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | INIT_REFUSED),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
     };
 #undef INIT_ALLOW
     struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
 
-    return (int)kernel_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, KERNEL_PTR(&program), 0, 0, 0);
+    return kernel_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, KERNEL_PTR(&program), 0, 0, 0) == 0 &&
+           kernel_call(SYS_getpid, 0, 0, 0, 0, 0, 0) == -INIT_REFUSED;
 }
 
 /*
@@ -93,13 +99,13 @@ _Noreturn void namespace_init(const struct namespace *ns, int outer)
         chain_fatal(ns->chain, "process namespace", "the kernel reported success but it is not there");
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
         prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_NAME, "confine-init", 0, 0, 0) != 0 ||
-        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || setsid() < 0 || chdir("/") != 0 ||
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || setsid() < 0 || getsid(0) != 1 || chdir("/") != 0 ||
         signal(SIGCHLD, SIG_IGN) == SIG_ERR || capability_set(nothing) != 0 || capability_get(seen) != 0 ||
         seen[0].permitted || seen[1].permitted)
         kernel_call(SYS_exit_group, LINK_FAILED, 0, 0, 0, 0, 0);
     wipe(ns->chain->words);
     wipe(ns->chain->envp);
-    if (!namespace_keep(keep, 2) || load_filter() != 0 ||
+    if (!namespace_keep(keep, 2) || !load_filter() ||
         kernel_call(SYS_write, outer >= 0 ? outer : ns->liveness, KERNEL_PTR(&ready), 1, 0, 0, 0) != 1)
         kernel_call(SYS_exit_group, LINK_FAILED, 0, 0, 0, 0, 0);
     for (;;) {

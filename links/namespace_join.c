@@ -130,9 +130,14 @@ void namespace_join(struct namespace *ns)
         chain_fatal(ns->chain, "mount namespace", "the kernel reported success but it is the old one");
     namespace_enter(ns, directory, JOIN_PID);
     close(directory);
-    for (size_t i = 0; i < JOIN_COUNT; i++)
-        if (ns->join[i] >= 0 && joins[i].name)
-            close(ns->join[i]);
+    for (size_t i = 0; i < JOIN_COUNT; i++) {
+        if (ns->join[i] < 0 || !joins[i].name)
+            continue;
+        close(ns->join[i]);
+        if (fcntl(ns->join[i], F_GETFD) >= 0)
+            chain_fatal(ns->chain, joins[i].option,
+                        "the kernel reported success but did not close the descriptor");
+    }
 }
 
 /* Goes on to, or makes, the directory NAME below PLACE. Return: its descriptor. */

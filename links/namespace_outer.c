@@ -184,18 +184,29 @@ static int wait_for_command(struct namespace *ns, pid_t command, const sigset_t 
     }
 }
 
+/* Blocks all signals, so that each is taken when its turn has come; seen, for without it none would be. */
+static void block_signals(struct namespace *ns)
+{
+    sigset_t all, seen;
+
+    sigfillset(&all);
+    sigemptyset(&seen);
+    if (sigprocmask(SIG_BLOCK, &all, &ns->signals) != 0 || sigprocmask(SIG_BLOCK, NULL, &seen) != 0 ||
+        !sigismember(&seen, SIGCHLD))
+        chain_fatal(ns->chain, "signals", "cannot be blocked");
+}
+
 /*
  * namespace_live() - start pid 1 and the command, wait, and end as the command did.
  */
 _Noreturn void namespace_live(struct namespace *ns)
 {
-    sigset_t all, taken;
+    sigset_t taken;
     pid_t init = 0, command;
     uint32_t left = 0;
     int status;
 
-    sigfillset(&all);
-    sigprocmask(SIG_BLOCK, &all, &ns->signals);
+    block_signals(ns);
     signal(SIGCHLD, SIG_DFL); /* ignored, it would take the status away */
     sigemptyset(&taken);
     sigaddset(&taken, SIGCHLD);

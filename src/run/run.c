@@ -377,11 +377,12 @@ static int run_once(struct plan *plan, const struct resolved *resolved, int land
     run.command = command;
     run.report = report;
     run.missing = missing;
-    supervise_block();
+    r = supervise_block();
     signal(SIGCHLD, SIG_DFL); /* ignored by the caller, it would take every child's status away */
-    if (strangers_refuse(&report->error) < 0)
+    if (r == 0 && strangers_refuse(&report->error) < 0)
         return LINK_FAILED;
-    r = open_standard();
+    if (r == 0)
+        r = open_standard();
     if (r == 0)
         r = strangers_leave();
     if (r == 0 && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)

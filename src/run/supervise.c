@@ -76,15 +76,20 @@ uint64_t supervise_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
-static long set_mask(int how, uint64_t mask)
+/* Not the libc's: it keeps a few numbers to itself, and by those we would end. */
+static int set_mask(int how, uint64_t mask)
 {
-    /* Not the libc's: it keeps a few numbers to itself, and by those we would end. */
-    return kernel_call(SYS_rt_sigprocmask, how, KERNEL_PTR(&mask), 0, sizeof(mask), 0, 0);
+    return (int)kernel_call(SYS_rt_sigprocmask, how, KERNEL_PTR(&mask), 0, sizeof(mask), 0, 0);
 }
 
-void supervise_block(void)
+int supervise_block(void)
 {
-    set_mask(SIG_BLOCK, ~NOT_BLOCKED);
+    uint64_t seen = 0;
+    int r = set_mask(SIG_BLOCK, ~NOT_BLOCKED);
+
+    if (r == 0)
+        r = (int)kernel_call(SYS_rt_sigprocmask, SIG_BLOCK, 0, KERNEL_PTR(&seen), sizeof(seen), 0, 0);
+    return r < 0 ? r : ~seen & ~NOT_BLOCKED ? -EINVAL : 0;
 }
 
 uint64_t supervise_signals(void)

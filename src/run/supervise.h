@@ -34,8 +34,8 @@ struct supervision {
 };
 
 /* supervise_block() - hold back the signals that supervise() takes, from the very start and for good, so that
- * none is lost. */
-void supervise_block(void);
+ * none is lost. What is not blocked is never taken, the end of a child included. Return: 0 or -errno. */
+int supervise_block(void);
 
 /* supervise_signals() - those that are taken, one bit for each: of signal N, bit N - 1. */
 uint64_t supervise_signals(void);

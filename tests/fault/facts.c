@@ -1,11 +1,12 @@
 /*
  * facts.c - the command of the fault matrix: says what it can do, one NAME=VALUE per line.
  *
- *     facts DIRECTORY PID ABSTRACT
+ *     facts DIRECTORY PID ABSTRACT [NAME:NUMBER]...
  *
  * DIRECTORY holds ws/ (the workspace), outside and secret (existing files); PID is a process outside of the
- * same user; ABSTRACT a name that it listens on. A value is an errno (0: it went through) or what was read
- * back. Ends with `end=1`, so that half a list is no list.
+ * same user; ABSTRACT a name that it listens on; NAME a namespace, which is compared with that NUMBER. A
+ * value is an errno (0: it went through) or what was read back. Ends with `end=1`, so that half a list is no
+ * list.
  */
 #include "../../links/kernel_abi.h"
 
@@ -22,6 +23,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <termios.h>
 #include <unistd.h>
 
 #define DESCRIPTORS 64
@@ -158,11 +160,75 @@ static void read_inherited(void)
     say("secret", getenv("CANARY_API_TOKEN") != NULL);
 }
 
+/* Is 0 a terminal, and that of a session which this process leads? */
+static void read_terminal(void)
+{
+    say("terminal", isatty(0));
+    say("own-terminal", tcgetsid(0) == getpid());
+    try_open("controlling-terminal", "", "/dev/tty", O_RDWR);
+}
+
+static void read_namespace(const char *asked)
+{
+    size_t length = strcspn(asked, ":");
+    struct stat seen = {0};
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/self/ns/%.*s", (int)length, asked);
+    if (stat(path, &seen) != 0)
+        seen.st_ino = 0;
+    printf("same-%.*s=%d\n", (int)length, asked, seen.st_ino == strtoull(asked + length + 1, NULL, 10));
+}
+
+static long read_limit(const char *directory, const char *file)
+{
+    char path[4096], text[64] = "";
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/%s", directory, file);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && read(fd, text, sizeof(text) - 1) < 0)
+        text[0] = '\0';
+    if (fd >= 0)
+        close(fd);
+    return strtol(text, NULL, 10);
+}
+
+/* The groups of a run's own that this process is in, and what they hold; in version 1 and 2. */
+static void read_groups(void)
+{
+    char line[4096], directory[4200];
+    FILE *list = fopen("/proc/self/cgroup", "re");
+    long groups = list ? 0 : -1, memory = 0, processes = 0;
+
+    while (list && fgets(line, sizeof(line), list)) {
+        char *controller = strchr(line, ':'), *path = controller ? strchr(++controller, ':') : NULL;
+
+        if (!path || !strstr(path, "/confine."))
+            continue;
+        *path++ = '\0';
+        path[strcspn(path, "\n")] = '\0';
+        snprintf(directory, sizeof(directory), "/sys/fs/cgroup/%s%s", controller, path);
+        groups++;
+        memory |= read_limit(directory, *controller ? "memory.limit_in_bytes" : "memory.max");
+        processes |= read_limit(directory, "pids.max");
+    }
+    if (list)
+        fclose(list);
+    say("groups", groups);
+    say("memory-limit", memory);
+    say("process-limit", processes);
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 4)
+    if (argc < 4)
         return 99;
     read_inherited();
+    read_terminal();
+    for (int i = 4; i < argc; i++)
+        read_namespace(argv[i]);
+    read_groups();
     read_capabilities();
     try_files(argv[1]);
     try_others((pid_t)atoi(argv[2]), argv[3]);
