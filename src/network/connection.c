@@ -261,7 +261,7 @@ void connection_go(struct connection *connection)
 /* --- the beginning ------------------------------------------------------------------------------------- */
 
 /* Where the client believes to be: the name behind that address. */
-static void begin_tcp(struct connection *connection)
+static void begin_tcp(struct connection *connection, const struct listener *listener)
 {
     struct gateway *gateway = connection->gateway;
     struct sockaddr_storage own;
@@ -280,6 +280,10 @@ static void begin_tcp(struct connection *connection)
                                            : ((struct sockaddr_in *)&own)->sin_port);
     found = pool_find(&gateway->pool, &address, &name);
     target_set(&address, port, &connection->target);
+    if (found == -ENOENT && listener->pinned) {
+        name = listener->name;
+        found = 1;
+    }
     if (found == 1) {
         connection->target.is_address = false;
         snprintf(connection->target.name, sizeof(connection->target.name), "%s", name);
@@ -391,6 +395,6 @@ void connection_begin(struct listener *listener, int fd)
         connection->protocol = PROTOCOL_PUBLISH;
         begin_publish(connection, listener->port);
     } else {
-        begin_tcp(connection);
+        begin_tcp(connection, listener);
     }
 }

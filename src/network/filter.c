@@ -123,6 +123,9 @@ int filter_answer(struct connection *connection, const char *data, size_t length
         held->length -= (size_t)head;
     } while (answer.status / 100 == 1 && answer.status != 101);
     text_add_bytes(out, held->data, held->length);
+    connection->answer_left = answer.body >= 0 ? answer.body - (int64_t)held->length : -1;
+    if (answer.body >= 0 && connection->answer_left <= 0)
+        connection->server.ended = true;
     text_free(held);
     connection->filters[FROM_SERVER] = NULL;
     return 0;

@@ -87,6 +87,8 @@ static int begin(struct gateway *gateway, int channel)
     if (error)
         return error;
     missing = wall_gateway();
+    if (!missing && !resolver_stands(fd))
+        missing = "its resolver is not confined";
     if (missing)
         supervisor_fail(gateway, "it cannot confine itself: %s", missing);
     else
@@ -99,7 +101,7 @@ int gateway_main(int argc, char **argv)
     static struct gateway gateway;
     int channel, error;
 
-    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_NAME, "confine-gateway", 0, 0, 0) != 0)
         return STATUS_FAILED;
     signal(SIGPIPE, SIG_IGN);
     signal(SIGCHLD, SIG_IGN);

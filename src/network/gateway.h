@@ -89,7 +89,8 @@ struct connection {
     struct text first;       /* what the server gets first: a rewritten head, CONNECT */
     filter_call *filters[2]; /* of what the client, and the server sends */
     struct http_body body;
-    char method[8]; /* of the request: HEAD has an answer without a body */
+    int64_t answer_left; /* bytes until the answer is whole; negative: its end is the server's */
+    char method[8];      /* of the request: HEAD has an answer without a body */
     uint64_t id, began_ms, sent, received;
 };
 enum { FROM_CLIENT = 0, FROM_SERVER };

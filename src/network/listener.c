@@ -285,6 +285,9 @@ int listener_begin(struct gateway *gateway, enum role role, uint16_t port, const
         snprintf(listener->name, sizeof(listener->name), "%s", name);
         error = address_read((struct sockaddr *)&own, &address) ? pool_pin(&gateway->pool, name, &address)
                                                                 : -EINVAL;
+        /* Not of the pool: something else inside has this address for the name. It must be one, though. */
+        if (error == -ENOENT && address_range(&address).kind != ADDRESS_NEVER)
+            error = 0;
     }
     if (error) {
         free(listener);

@@ -160,6 +160,8 @@ int pool_pin(struct pool *pool, const char *name, const struct address *address)
 {
     uint32_t number = read_number(pool, address), before = find_name(pool, name);
 
+    if (number == 0)
+        return -ENOENT;
     if (number < 2 || number > POOL_PINNED)
         return -EINVAL;
     if (before == number)

@@ -43,8 +43,8 @@ uint32_t pool_take(struct pool *pool, const char *name);
 /*
  * pool_pin() - @name is at @address from now on, in both families.
  *
- * Return: 0, -EINVAL when the address is none of the supervisor's part, -EEXIST when it is another name's,
- * -ENOMEM.
+ * Return: 0, -ENOENT when the address is not of the pool, -EINVAL when it is not of the supervisor's part,
+ * -EEXIST when it is another name's, -ENOMEM.
  */
 int pool_pin(struct pool *pool, const char *name, const struct address *address);
 

@@ -20,9 +20,9 @@
  *            + listening socket (dns: bound datagram socket) made inside. tcp: any port; the destination is
  *            the accepted connection's own address. `name` (canonical; tcp only): the address of the socket
  *            is the one that DNS answers for it, and in the other family the one with the same distance from
- *            its base.
- *   forward  {"port": HOSTPORT} + listening socket made inside; it leads to the host's 127.0.0.1 or ::1.
- *   publish  {"port": INSIDE} + listening socket on the host's loopback; it leads to the same inside.
+ *            its base. An address that is not of the pool is no affair of DNS: what comes there is for
+ * `name`. forward  {"port": HOSTPORT} + listening socket made inside; it leads to the host's 127.0.0.1 or
+ * ::1. publish  {"port": INSIDE} + listening socket on the host's loopback; it leads to the same inside.
  *   socket   {"id": N} + fresh, unconnected TCP socket made inside; without a descriptor: there is none.
  *   allow    {"rule": RULE} one more, for what begins from now on. `allowed` or `allow-refused` answers.
  *   end      {} close everything, say what is left to say, and `ended`.

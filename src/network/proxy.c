@@ -56,6 +56,7 @@ static void begin_request(struct connection *connection, const struct http_head 
     connection->filters[FROM_CLIENT] = filter_body;
     connection->filters[FROM_SERVER] = filter_answer;
     consume(connection, length);
+    connection->sent += length;
     if (connection->first.failed)
         connection_close(connection, "no memory");
     else

@@ -118,6 +118,10 @@ static int pass(struct connection *connection, int from, const char *data, size_
             flush(connection, to);
         return error;
     }
+    if (from == FROM_SERVER && connection->protocol == PROTOCOL_HTTP && connection->answer_left > 0) {
+        connection->answer_left -= (int64_t)length;
+        connection->server.ended = connection->answer_left <= 0; /* whatever it says, it has no more to say */
+    }
     if (to->error)
         return 0;
     sent = to->held_length > 0 ? 0 : write_some(connection, to, data, length);
@@ -178,11 +182,12 @@ static int pump(struct connection *connection, int from)
         }
         more = pump_chunk(connection, from);
     }
-    if (end->ended && to->held_length == 0 && !to->shut && !to->error) {
+    /* What broke does not end like what is whole: both are closed for that, in relay(). */
+    if (end->ended && !end->error && to->held_length == 0 && !to->shut && !to->error) {
         to->shut = true;
         /* A request that is alone on its connection ends by its length; to end the sending as well confuses
          * some. */
-        if (!(from == FROM_CLIENT && connection->protocol == PROTOCOL_HTTP) || end->error)
+        if (from != FROM_CLIENT || connection->protocol != PROTOCOL_HTTP)
             shutdown(to->watch.fd, SHUT_WR);
     }
     return more < 0 ? more : 0;

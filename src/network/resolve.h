@@ -75,4 +75,7 @@ void resolve_forget(struct query *query);
 /* resolver_start() - the process, as a child. Return: our end of its socket, or -errno. */
 int resolver_start(void);
 
+/* resolver_stands() - wait until its walls stand. Return: false: they do not, and it has ended. */
+bool resolver_stands(int fd);
+
 #endif

@@ -91,6 +91,17 @@ static void serve(int fd, struct shared *shared)
     }
 }
 
+bool resolver_stands(int fd)
+{
+    char byte;
+    ssize_t got;
+
+    do
+        got = recv(fd, &byte, sizeof(byte), 0);
+    while (got < 0 && errno == EINTR);
+    return got == 1;
+}
+
 int resolver_start(void)
 {
     struct shared *shared =
@@ -110,9 +121,9 @@ int resolver_start(void)
         syscall(SYS_close_range, ends[1] + 1, ~0u, 0);
         missing =
             prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent ? "it is alone" : wall_resolver();
-        if (!missing)
+        if (!missing && send(ends[1], "", 1, MSG_NOSIGNAL) == 1)
             serve(ends[1], shared);
-        fprintf(stderr, "confine-gateway: resolver: %s\n", missing);
+        fprintf(stderr, "confine-gateway: resolver: %s\n", missing ? missing : "it is alone");
         _exit(125);
     }
     fd_close(ends[1]);
