@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+"""life.py - a listed network beside a run: what is forwarded and published, rules added while it runs, the report and the
+control channel, and the end: of the gateway, of confine, of either by a signal.
+
+Should:  see that nothing is left, by the descriptors that would be.
+Mustn't: reach anything but the test's own servers. A TAP program.
+"""
+import glob
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import outside
+from outside import CONFINE, Outside, Run, Tap, WORLD, PRIVATE
+
+outside.enter()
+tap = Tap()
+world = Outside({'web.test': [WORLD], 'other.test': [WORLD], 'private.test': [PRIVATE], 'late.test': [WORLD]})
+world.write('www/hello', 'hello\n')
+for place in (WORLD, PRIVATE):
+    world.web(place, 80, world.dir + '/www')
+world.serve(WORLD, 8443, lambda connection: connection.sendall(b'late\n'))
+world.serve(WORLD, 9999, lambda connection: time.sleep(60))
+BACKENDS = outside.backends()
+SOURCE = os.environ['CONFINE_SOURCE']
+
+
+def validate(schema, objects):
+    """Return: what is wrong, by the schema of docs/; empty where the library is missing, as elsewhere in the tests."""
+    try:
+        import jsonschema
+    except ImportError:
+        return ''
+    with open(f'{SOURCE}/docs/{schema}', encoding='utf-8') as file:
+        checker = jsonschema.Draft202012Validator(json.load(file))
+    return '\n'.join(f'{error.message[:200]} at {list(error.absolute_path)}' for one in objects for error in checker.iter_errors(one))
+
+
+def processes(word):
+    found = []
+    for path in glob.glob('/proc/[0-9]*/cmdline'):
+        try:
+            with open(path, 'rb') as file:
+                if word in file.read().replace(b'\0', b' '):
+                    found.append(int(path.split('/')[2]))
+        except OSError:
+            pass
+    return found
+
+
+def until(what, seconds=60):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if what():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def get(address, port):
+    with socket.create_connection((address, port), 20) as one:
+        one.sendall(b'GET /hello HTTP/1.0\r\n\r\n')
+        data = b''
+        while True:
+            piece = one.recv(4096)
+            if not piece:
+                return data
+            data += piece
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(('127.0.0.1', 0))
+        return one.getsockname()[1]
+
+
+def serve_here(port):
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(('127.0.0.1', port))
+    listener.listen(10)
+
+    def loop():
+        while True:
+            connection, _ = listener.accept()
+            connection.recv(1000)
+            connection.sendall(b'from this machine\n')
+            connection.close()
+
+    threading.Thread(target=loop, daemon=True).start()
+
+
+def ports(backend, user):
+    title = f'{backend}, user {user}'
+    port, inside = free_port(), 4321
+    serve_here(port)
+    client = f'import socket; s = socket.create_connection(("127.0.0.1", {inside})); s.sendall(b"x"); print(s.recv(100).decode())'
+    run = Run(['-b', backend, '--forward', f'{port}:{inside}'], ['python3', '-c', client], user)
+    rows = run.network().get('connections', [])
+    tap.point(run.status == 0 and 'from this machine' in run.out and rows and rows[0]['protocol'] == 'forward', f'a forwarded port, {title}', run)
+    run = Run(['-b', backend, '--forward', f'{port}:{inside}'], ['python3', '-c', client.replace(str(inside), str(port))], user)
+    tap.point(run.status != 0 and 'refused' in run.errors, f'no other port is forwarded, {title}', run)
+    port = free_port()
+    server = 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 4321)); s.listen(5); print("up", flush=True)\nfor _ in range(2): c, _a = s.accept(); c.recv(100); c.sendall(b"from inside"); c.shutdown(1); c.recv(1); c.close()'
+    run = Run(['-b', backend, '--publish', f'{port}:4321'], ['python3', '-c', server], user, timeout=None)
+    run.process.stdout.readline()
+    answers = [get(address, port) for address in ('127.0.0.1', '::1')]
+    run.wait()
+    tap.point(run.status == 0 and answers == [b'from inside'] * 2, f'a published port, {title}', f'{answers} {run}')
+    with socket.socket() as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        one.bind(('127.0.0.1', port))
+        one.listen(1)
+        run = Run(['-b', backend, '--publish', f'{port}:4321'], ['true'], user)
+    tap.point(run.status == 125 and run.report['error']['reason'] == 'port-not-published' and str(port) in run.errors, f'a port that is taken, {title}', run)
+
+
+def talk(backend, options, command, lines):
+    """Return: (lines of the control channel, output). LINES: {type: what is said when the first of that type comes}."""
+    ours, theirs = socket.socketpair()
+    read, write = os.pipe()
+    process = subprocess.Popen([*outside.NO_CAPABILITIES, CONFINE, 'run', '-b', backend, *options, '--control', f'fd:{theirs.fileno()}', '--', *command],
+                               stdin=subprocess.DEVNULL, stdout=write, stderr=subprocess.PIPE, pass_fds=[theirs.fileno()], cwd='/var/tmp')
+    theirs.close()
+    os.close(write)
+    seen = []
+    for line in ours.makefile('r', encoding='utf-8'):
+        seen.append(json.loads(line))
+        if seen[-1]['type'] in lines:
+            for word in lines.pop(seen[-1]['type']):
+                ours.sendall((json.dumps(word) + '\n').encode())
+    process.wait(60)
+    with os.fdopen(read) as file:
+        return seen, file.read()
+
+
+def control(backend):
+    wait = 'for i in $(seq 600); do curl -sS --max-time 5 http://late.test/hello 2>/dev/null && break; sleep 0.05; done; ' \
+           'for i in $(seq 600); do curl -sS --max-time 5 --http0.9 http://late.test:8443/ 2>/dev/null && break; sleep 0.05; done; ' \
+           f'for i in $(seq 600); do curl -sS --max-time 5 http://{WORLD}/hello 2>/dev/null && break; sleep 0.05; done'
+    seen, out = talk(backend, ['--allow', 'web.test:80'], ['sh', '-c', wait],
+                     {'started': [{'type': 'allow', 'rule': 'Late.test'}, {'type': 'allow', 'rule': 'late.test:8443'},
+                                  {'type': 'allow', 'rule': '93.184.1.0/24:80'}, {'type': 'allow', 'rule': 'no rule'}]})
+    kinds = [line['type'] for line in seen]
+    tap.point(out == 'hello\nlate\nhello\n', f'rules that are added work at once, {backend}', f'{out} {seen[1:12]}')
+    tap.point([line['rule'] for line in seen if line['type'] == 'allowed'] == ['late.test:443,80', 'late.test:8443', '93.184.1.0/24:80'] and kinds.count('error') == 1,
+              f'each is answered in a line, {backend}', seen[1:8])
+    tap.point(any(line['type'] == 'connection' and line['name'] == 'late.test' and line['rule'] for line in seen), f'connections are told, {backend}', kinds)
+    wrong = validate('control.schema.json', seen) + validate('report.schema.json', [seen[-1]['report']])
+    tap.point(not wrong, f'lines and report are as the schemas say, {backend}', wrong)
+    seen, _ = talk(backend, [], ['true'], {'started': [{'type': 'allow', 'rule': 'late.test'}]})
+    tap.point('allowed' not in [line['type'] for line in seen], f'a run without a list has no rules, {backend}', seen[1:4])
+    policy = world.write(f'locked-{backend}.json', '{"policy": 1, "network": {"allow": ["web.test"]}, "locked": ["network.allow"]}')
+    seen, _ = talk(backend, ['--policy', policy], ['sleep', '0.3'], {'started': [{'type': 'allow', 'rule': 'late.test'}]})
+    tap.point('locked' in [line.get('reason') for line in seen], f'rules that a policy has locked, {backend}', seen[1:4])
+
+
+def report():
+    many = 'i=0; while [ $i -lt 30 ]; do getent hosts evil$i.test; i=$((i+1)); done; curl -sS http://web.test/hello; curl -sS http://private.test/hello; exit 0'
+    run = Run(['--allow', 'web.test', '--allow', 'private.test'], ['sh', '-c', many])
+    good = [row for row in run.network()['connections'] if row['rule'] and not row['refused']]
+    tap.point(good and good[0]['name'] == 'web.test' and good[0]['address'] == WORLD and good[0]['received'] > 100 and good[0]['sent'] > 20 and good[0]['ms'] is not None,
+              'a connection has name, address, rule, bytes and time', run)
+    tap.point(run.refused().get('evil7.test') == 'not-listed' and run.refused().get('private.test') == 'address-private', 'what was refused has a reason', run.refused())
+    tap.point('Network: ' in run.report['summary'] and 'refused' in run.report['summary'], 'the summary has a sentence', run.report['summary'])
+    tap.point(any(word.startswith('listed-network: ') for word in run.report['warnings']), 'what a list does not stop is said', run.report['warnings'])
+    wrong = validate('report.schema.json', [run.report])
+    tap.point(not wrong, 'the report is as its schema says', wrong)
+    done = subprocess.run([*outside.NO_CAPABILITIES, CONFINE, 'run', '--allow', 'web.test', '--', 'curl', '-sS', 'http://evil.test/'], capture_output=True, text=True, check=False)
+    tap.point('refused: evil.test (not-listed); it would be allowed by --allow evil.test' in done.stderr, 'people see what was refused, and the option', done.stderr)
+    many = 'import socket\nfor _ in range(1100):\n s = socket.create_connection(("web.test", 80)); s.sendall(b"GET /hello HTTP/1.0\\r\\n\\r\\n"); s.recv(9999); s.close()'
+    run = Run(['--allow', 'web.test'], ['python3', '-c', many])
+    told = len(run.network()['connections']) + sum(row['connections'] for row in run.network()['counted'])
+    tap.point(run.status == 0 and told == 1100 and len(run.network()['connections']) <= 1000, 'many connections are counted', f'{told} {len(run.network()["connections"])}')
+
+
+def killed(backend, user):
+    title = f'{backend}, user {user}'
+    client = 'import socket; s = socket.create_connection(("web.test", 80)); print("up", flush=True); s.recv(1); print(s.recv(1)); import time; time.sleep(600)'
+    run = Run(['-b', backend, '--allow', 'web.test'], ['python3', '-c', client], user, timeout=None)
+    run.process.stdout.readline()
+    for pid in processes(b' --channel '):
+        with open(f'/proc/{pid}/cmdline', 'rb') as file:
+            if b'confine-launch' not in file.read():
+                os.kill(pid, signal.SIGKILL)
+    run.wait()
+    tap.point(run.status == 137 and run.report['outcome']['limit'] == 'gateway' and run.report['error']['reason'] == 'gateway-lost' and 'gateway' in run.errors,
+              f'a gateway that is killed ends the run, {title}', run)
+    tap.point(until(lambda: not processes(b' --channel ')), f'and nothing is left, {title}', processes(b' --channel '))
+    for signum in (signal.SIGKILL, signal.SIGTERM):
+        run = Run(['-b', backend, '--allow', 'web.test', '--publish', str(free_port())], ['python3', '-c', client], user, timeout=None)
+        run.process.stdout.readline()
+        # A foreign user's process is in front of it where one is switched to.
+        run.process.send_signal(signum)
+        tap.point(until(lambda: not processes(b' --channel ') and not processes(b'create_connection(("web.test"')),
+                  f'confine ended by {signal.Signals(signum).name} leaves nothing, {title}', processes(b' --channel '))
+        run.process.wait(60)
+        os.close(run.read)
+
+
+def silent():
+    start = time.monotonic()
+    run = Run(['--allow', 'web.test:9999', '--timeout', '2s', '--grace', '0s'], ['python3', '-c', 'import socket; s = socket.create_connection(("web.test", 9999)); s.recv(1)'])
+    tap.point(run.status == 124 and run.network()['connections'][0]['name'] == 'web.test' and time.monotonic() - start < 30, 'a server that never answers is no obstacle to the end', run)
+    run = Run(['--allow', 'nowhere.test'], ['curl', '-sS', 'http://nowhere.test/'])
+    tap.point(run.status != 0 and any(row['error'] or row['refused'] for row in run.network()['connections']), 'a listed name that does not exist is an error of its connection', run)
+
+
+print('TAP version 13')
+for caller in outside.callers():
+    for one in BACKENDS:
+        ports(one, caller)
+        killed(one, caller)
+for one in BACKENDS:
+    control(one)
+report()
+silent()
+status = tap.done()
+world.close()
+sys.stdout.flush()
+os._exit(status)
