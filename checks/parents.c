@@ -168,7 +168,7 @@ LIMIT(processes, RLIMIT_NPROC, 1)
 LIMIT(file, RLIMIT_FSIZE, 0)
 LIMIT(stack, RLIMIT_STACK, 64 << 10)
 LIMIT(memory, RLIMIT_AS, 4 << 20)
-LIMIT(data, RLIMIT_DATA, 1 << 20)
+LIMIT(data, RLIMIT_DATA, 4 << 20)
 LIMIT(locked, RLIMIT_MEMLOCK, 0)
 LIMIT(signals, RLIMIT_SIGPENDING, 0)
 
@@ -377,7 +377,7 @@ const struct attempt parents_attempts[] = {
     PARENT("SET-93", "RLIMIT_FSIZE=0", "write outside where no file can grow", limit_file),
     PARENT("SET-94", "RLIMIT_STACK=64K", "write outside where the stack is small", limit_stack),
     PARENT("SET-95", "RLIMIT_AS=4M", "write outside where there is little memory", limit_memory),
-    PARENT("SET-96", "RLIMIT_DATA=1M", "the same by the other limit", limit_data),
+    PARENT("SET-96", "RLIMIT_DATA=4M", "the same by the other limit", limit_data),
     PARENT("SET-97", "RLIMIT_MEMLOCK=0", "write outside where no memory can be locked", limit_locked),
     PARENT("SET-98", "RLIMIT_SIGPENDING=0", "write outside where no signal can be queued", limit_signals),
     {"SET-99", SURFACE_PROC_SURVIVOR, IN_WORKSPACE | FLAGS | AFTER_END,
