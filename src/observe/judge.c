@@ -78,8 +78,6 @@ static bool take_name(const struct judge *judge, const struct notify_request *re
             record_unreadable();
         return false;
     }
-    if (!is_valid(judge, request))
-        return false;
     target_resolve(&named->target, (pid_t)request->pid, at, named->text, follow);
     if (named->target.unreadable && is_valid(judge, request))
         record_unreadable();
@@ -201,6 +199,14 @@ static bool may_access(int fd, int mode)
     return r != -EACCES && r != -EPERM;
 }
 
+/* By its name alone: most are, and nothing else needs to be known of them. */
+static bool is_changeable(const struct judge *judge, const struct target *target)
+{
+    const struct rules *rules = &judge->rules;
+
+    return rules_writable(rules, target->path) && !rules_protected(rules, target->path, true);
+}
+
 /* Looks at what stands in the way of @operation. @deciding: whose mount and mode count: the object, or the
  * directory that it is in */
 static struct object look_at(const struct judge *judge, const struct notify_request *request,
@@ -212,8 +218,6 @@ static struct object look_at(const struct judge *judge, const struct notify_requ
                             .type = target->object >= 0 ? target->st.st_mode & S_IFMT : 0};
     bool changes_directory = target->parent >= 0 && deciding == target->parent;
 
-    if (rules_writable(rules, target->path) && !rules_protected(rules, target->path, true))
-        return object; /* nothing else will be asked */
     if (!rules->view)
         object.granted = (object.exists && is_granted(rules->resolved, &target->st, true)) ||
                          is_below_granted(rules->resolved, find_parent(target, (pid_t)request->pid), true);
@@ -229,9 +233,12 @@ static struct object look_at(const struct judge *judge, const struct notify_requ
 static void judge_object(const struct judge *judge, const struct notify_request *request,
                          struct target *target, enum denial_operation operation, bool mode_first)
 {
-    struct object object = look_at(judge, request, target, operation, target->object);
+    struct object object;
     struct verdict verdict;
 
+    if (is_changeable(judge, target))
+        return;
+    object = look_at(judge, request, target, operation, target->object);
     object.mode_first = mode_first;
     verdict = evaluate_change(&judge->rules, operation, &object);
     judge_refuse(judge, request, operation, &verdict, target->path, false, object.by_mode);
@@ -241,10 +248,15 @@ static void judge_in_directory(const struct judge *judge, const struct notify_re
                                struct target *target, enum denial_operation operation, bool arrives)
 {
     /* A file that is there shows its mount as well as its directory would. */
-    int parent = find_parent(target, (pid_t)request->pid), deciding = parent >= 0 ? parent : target->object;
+    int deciding;
     struct object object;
     struct verdict verdict;
 
+    if (is_changeable(judge, target))
+        return;
+    deciding = find_parent(target, (pid_t)request->pid);
+    if (deciding < 0)
+        deciding = target->object;
     if (deciding < 0)
         return;
     object = look_at(judge, request, target, operation, deciding);
@@ -326,13 +338,6 @@ static bool is_across(const struct target *one, const struct target *other)
     int to = other->parent >= 0 ? other->parent : other->object;
 
     return fstat(from, &here) == 0 && fstat(to, &there) == 0 && here.st_dev != there.st_dev;
-}
-
-static bool is_changeable(const struct judge *judge, struct target *target)
-{
-    const struct rules *rules = &judge->rules;
-
-    return rules_writable(rules, target->path) && !rules_protected(rules, target->path, true);
 }
 
 static void judge_two(const struct judge *judge, const struct notify_request *request,

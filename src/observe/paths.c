@@ -18,6 +18,7 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LINKS_MOST 40 /* as in the kernel */
@@ -310,6 +311,67 @@ static int open_expected(const char *location, const char *expected, int flags)
     return fd;
 }
 
+/* Directories that were seen to have their names a moment ago. Whoever unpacks ten thousand files opens few.
+ */
+#define CACHED    8
+#define CACHED_MS 20
+
+static struct {
+    char path[512];
+    size_t length;
+    uint64_t until; /* ms */
+} cached[CACHED];
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (uint64_t)now.tv_sec * 1000U + (uint64_t)now.tv_nsec / 1000000U;
+}
+
+static bool is_cached(const char *path, size_t length)
+{
+    for (size_t i = 0; i < CACHED; i++)
+        if (cached[i].length == length && memcmp(cached[i].path, path, length) == 0)
+            return now_ms() <= cached[i].until;
+    return false;
+}
+
+static void cache(const char *path, size_t length)
+{
+    static size_t next;
+    size_t at = next++ % CACHED;
+
+    if (length == 0 || length > sizeof(cached[at].path))
+        return;
+    memcpy(cached[at].path, path, length);
+    cached[at].length = length;
+    cached[at].until = now_ms() + CACHED_MS;
+}
+
+/* The same where the directory is one of those: its last component alone can be a link. Return: has it been
+ * answered? */
+static bool look_up_cached(struct target *target, const char *location, bool follow)
+{
+    const char *slash = strrchr(target->path, '/');
+    int fd;
+
+    if (!slash || slash == target->path || location[strlen(location) - 1] == '/' ||
+        !is_cached(target->path, (size_t)(slash - target->path)))
+        return false;
+    fd = open_only(AT_FDCWD, location, O_NOFOLLOW);
+    if (fd < 0)
+        return fd == -ENOENT;
+    if (fstat(fd, &target->st) != 0 || (S_ISLNK(target->st.st_mode) && follow)) {
+        close(fd);
+        return false;
+    }
+    target->object = fd;
+    target->is_link = S_ISLNK(target->st.st_mode);
+    return true;
+}
+
 /* Without a link on the way. Return: has it been answered? */
 static bool look_up(struct target *target, const char *location, bool follow)
 {
@@ -323,6 +385,8 @@ static bool look_up(struct target *target, const char *location, bool follow)
         if (fstat(fd, &target->st) != 0)
             target->unreadable = true;
         target->is_link = S_ISLNK(target->st.st_mode);
+        if (slash)
+            cache(target->path, (size_t)(slash - target->path));
         return !target->is_link || !follow;
     }
     if (fd != -ENOENT || slash == target->path)
@@ -341,6 +405,7 @@ static bool look_up(struct target *target, const char *location, bool follow)
     if (fd < 0)
         return false;
     target->parent = fd;
+    cache(target->path, (size_t)(slash - target->path));
     fd = open_only(fd, slash + 1, O_NOFOLLOW); /* a link that leads nowhere is no free name */
     if (fd >= 0)
         close(fd);
@@ -399,7 +464,7 @@ void target_resolve(struct target *target, pid_t pid, int directory, const char 
     location[length++] = '/';
     memcpy(location + length, name, strlen(name) + 1);
     if (front[0] == '/' && expect(front, name, target->path, sizeof(target->path) - NAME_MAX - 2) &&
-        look_up(target, location, follow))
+        (look_up_cached(target, location, follow) || look_up(target, location, follow)))
         return;
     target_close(target);
     target_clear(target);

@@ -72,7 +72,9 @@ static int keep_two(const struct observe_setup *setup)
     if (dup2(setup->listener, OBSERVE_LISTENER) != OBSERVE_LISTENER ||
         dup2(setup->wire, OBSERVE_WIRE) != OBSERVE_WIRE)
         return -errno;
-    return (int)kernel_call(SYS_close_range, OBSERVE_WIRE + 1, ~0U, 0, 0, 0, 0);
+    if (kernel_call(SYS_close_range, OBSERVE_WIRE + 1, ~0U, 0, 0, 0, 0) < 0)
+        return -EIO;
+    return fcntl(setup->listener, F_GETFD) < 0 ? 0 : -EIO; /* both of them were above */
 }
 
 static int drop_user(const struct resolved *resolved)
