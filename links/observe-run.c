@@ -59,7 +59,8 @@ static void add_call(struct program *program, const struct observe_call *call, b
         add(program, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
         return;
     }
-    if (call->act == OBSERVE_SEND) { /* send() is the same call without an address */
+    /* send() is the same call without an address, and futimens() without a name. */
+    if (call->act == OBSERVE_SEND || call->nr == SYS_utimensat) {
         argument = AT_ARGS + 8 * (uint32_t)call->path;
         add(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 6, (uint32_t)call->nr);
         add(program, BPF_LD | BPF_W | BPF_ABS, 0, 0, argument);

@@ -62,10 +62,20 @@ void judge_refuse(const struct judge *judge, const struct notify_request *reques
         record_refusal(judge->wire, &refusal);
 }
 
-/* A path of the call, resolved. Return: can it be judged? */
-static bool take_name(const struct judge *judge, const struct notify_request *request, int directory,
-                      int argument, bool follow, struct named *named)
+/* By its name alone: most are, and nothing else needs to be known of them. */
+static bool is_changeable(const struct judge *judge, const struct target *target)
 {
+    const struct rules *rules = &judge->rules;
+
+    return rules_writable(rules, target->path) && !rules_protected(rules, target->path, true);
+}
+
+/* A path of the call, resolved. Return: can it be judged? */
+static bool take_name(const struct judge *judge, const struct notify_request *request,
+                      const struct observe_call *call, bool follow, struct named *named)
+{
+    int directory = named == &first ? call->directory : call->directory_2;
+    int argument = named == &first ? call->path : call->path_2;
     int at = directory < 0 ? CWD_NUMBER : (int)(uint32_t)request->call.args[directory];
     ssize_t length =
         memory_text((pid_t)request->pid, request->call.args[argument], named->text, sizeof(named->text));
@@ -78,6 +88,10 @@ static bool take_name(const struct judge *judge, const struct notify_request *re
             record_unreadable();
         return false;
     }
+    if (named == &first && !follow && call->path_2 == 0 &&
+        target_guess(&named->target, (pid_t)request->pid, at, named->text) &&
+        is_changeable(judge, &named->target))
+        return false; /* nothing more needs to be known */
     target_resolve(&named->target, (pid_t)request->pid, at, named->text, follow);
     if (named->target.unreadable && is_valid(judge, request))
         record_unreadable();
@@ -199,14 +213,6 @@ static bool may_access(int fd, int mode)
     return r != -EACCES && r != -EPERM;
 }
 
-/* By its name alone: most are, and nothing else needs to be known of them. */
-static bool is_changeable(const struct judge *judge, const struct target *target)
-{
-    const struct rules *rules = &judge->rules;
-
-    return rules_writable(rules, target->path) && !rules_protected(rules, target->path, true);
-}
-
 /* Looks at what stands in the way of @operation. @deciding: whose mount and mode count: the object, or the
  * directory that it is in */
 static struct object look_at(const struct judge *judge, const struct notify_request *request,
@@ -296,7 +302,7 @@ static void judge_open(const struct judge *judge, const struct notify_request *r
 
     if (flags & O_PATH)
         return;
-    if (!take_name(judge, request, call->directory, call->path, !(flags & O_NOFOLLOW) && !exclusive, &first))
+    if (!take_name(judge, request, call, !(flags & O_NOFOLLOW) && !exclusive, &first))
         return;
     if (target->object < 0) {
         if (flags & O_CREAT)
@@ -325,7 +331,7 @@ static void judge_remove(const struct judge *judge, const struct notify_request 
 {
     struct target *target = &first.target;
 
-    if (!take_name(judge, request, call->directory, call->path, false, &first) || !has_last(first.text))
+    if (!take_name(judge, request, call, false, &first) || !has_last(first.text))
         return;
     judge_in_directory(judge, request, target, DENIAL_REMOVE, false);
 }
@@ -348,10 +354,9 @@ static void judge_two(const struct judge *judge, const struct notify_request *re
     enum denial_operation operation = links ? DENIAL_LINK : DENIAL_RENAME;
 
     second.target.object = second.target.parent = -1;
-    if (!take_name(judge, request, call->directory, call->path, follow, &first) || first.target.object < 0 ||
-        !has_last(first.text) ||
-        !take_name(judge, request, call->directory_2, call->path_2, false, &second) ||
-        !has_last(second.text) || (links && second.target.object >= 0))
+    if (!take_name(judge, request, call, follow, &first) || first.target.object < 0 ||
+        !has_last(first.text) || !take_name(judge, request, call, false, &second) || !has_last(second.text) ||
+        (links && second.target.object >= 0))
         return;
     /* Without mounts in between the name is looked at before any right. */
     if (!links && !judge->rules.view && second.target.object >= 0 && call->extra >= 0 &&
@@ -373,12 +378,7 @@ static void judge_change(const struct judge *judge, const struct notify_request 
     bool follow = call->extra != -2 && !(flags & FOLLOW_NOT);
     bool got;
 
-    if (call->extra == -3)
-        got = take_descriptor(judge, request, (int)(uint32_t)request->call.args[call->path], &first);
-    else if (request->call.args[call->path] == 0 && call->directory >= 0)
-        got = take_descriptor(judge, request, (int)(uint32_t)request->call.args[call->directory], &first);
-    else
-        got = take_name(judge, request, call->directory, call->path, follow, &first);
+    got = take_name(judge, request, call, follow, &first);
     if (!got && (flags & EMPTY_PATH) && first.text[0] == '\0')
         got = take_descriptor(judge, request, (int)(uint32_t)request->call.args[call->directory], &first);
     if (got && first.target.object >= 0)
@@ -391,7 +391,7 @@ static void judge_rest(const struct judge *judge, const struct notify_request *r
     struct target *target = &first.target;
     bool follow = call->act == OBSERVE_TRUNCATE || call->act == OBSERVE_EXECUTE;
 
-    if (!take_name(judge, request, call->directory, call->path, follow, &first))
+    if (!take_name(judge, request, call, follow, &first))
         return;
     if (call->act == OBSERVE_EXECUTE && target->object >= 0)
         judge_reading(judge, request, target, DENIAL_EXECUTE);

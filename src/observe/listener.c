@@ -26,7 +26,7 @@ static void answer(int listener, const struct notify_request *request)
     (void)kernel_call(SYS_ioctl, listener, NOTIFY_IOCTL_SEND, KERNEL_PTR(&answer), 0, 0, 0);
 }
 
-/* Return: is there more to come? */
+/* Return: was there a call? */
 static bool serve_one(const struct judge *judge, bool looks)
 {
     struct notify_request request;
@@ -34,8 +34,6 @@ static bool serve_one(const struct judge *judge, bool looks)
 
     memset(&request, 0, sizeof(request)); /* the kernel asks for that */
     r = kernel_call(SYS_ioctl, judge->listener, NOTIFY_IOCTL_RECEIVE, KERNEL_PTR(&request), 0, 0, 0);
-    if (r == -EINTR || r == -ENOENT)
-        return true;
     if (r < 0)
         return false;
     if (looks && request.pid == 0)
@@ -57,6 +55,8 @@ static bool hear(int wire, bool *looks)
     return got > 0 || got == -EINTR || got == -EAGAIN;
 }
 
+/* While the command runs a call is received without asking first whether there is one: that would be one more
+ * for each. A signal of the supervisor's, or the end of all callers, leads back to the question. */
 static void serve(const struct judge *judge)
 {
     struct pollfd ends[] = {{.fd = judge->wire, .events = POLLIN}, {.fd = judge->listener, .events = POLLIN}};
@@ -70,13 +70,13 @@ static void serve(const struct judge *judge)
         if (r < 0 && r != -EINTR)
             return;
         if (ends[1].revents & POLLIN && !(ends[0].revents & POLLIN)) {
-            if (!serve_one(judge, looks))
-                return;
+            while (serve_one(judge, looks) && looks)
+                ;
             continue;
         }
         if (ends[0].revents && !hear(judge->wire, &looks))
             return;
-        if (ends[1].revents & (POLLHUP | POLLERR | POLLNVAL))
+        if (!(ends[1].revents & POLLIN) && ends[1].revents)
             ends[1].fd = -1; /* nobody is left who could call */
     }
 }

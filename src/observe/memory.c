@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#define MOSTLY     256   /* a name is seldom longer */
 #define PAGE_LEAST 4096U /* no page of any kernel is smaller, so none ends between two of these */
 
 static ssize_t read_piece(pid_t pid, uint64_t address, void *room, size_t size)
@@ -33,6 +34,8 @@ ssize_t memory_text(pid_t pid, uint64_t address, char *room, size_t size)
 
         if (piece > size - length)
             piece = size - length;
+        if (length == 0 && piece > MOSTLY)
+            piece = MOSTLY;
         got = read_piece(pid, address + length, room + length, piece);
         if (got <= 0)
             return got < 0 ? got : -EFAULT;

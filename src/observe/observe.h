@@ -7,7 +7,10 @@
 #include "plan/plan.h"
 #include "report/denials.h"
 
-#define OBSERVE_RECORDS 512 /* different refusals; more are counted as lost */
+#include <signal.h>
+
+#define OBSERVE_SIGNAL  SIGUSR1 /* to the observer: look at the wire */
+#define OBSERVE_RECORDS 512     /* different refusals; more are counted as lost */
 #define OBSERVE_PATH    4096
 #define OBSERVE_PROGRAM 256
 
@@ -37,6 +40,7 @@ struct observe_setup {
     int wire;     /* a SOCK_SEQPACKET: messages out; one byte in: the command starts; its end: all is over */
     const struct resolved *resolved;
     const struct plan *plan;
+    pid_t supervisor;
     const char *tmp; /* the private temp directory on disk; NULL: none */
 };
 

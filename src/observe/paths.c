@@ -430,45 +430,68 @@ static void target_clear(struct target *target)
     target->path[0] = '\0';
 }
 
+/* Where a name begins, seen from here: `/proc/PID/cwd`. @front: what that is called in the command's view.
+ * Return: 0, EBADF, or -1 where it cannot be read. */
+static int find_base(pid_t pid, int directory, const char *name, char base[60], char front[OBSERVE_PATH])
+{
+    front[0] = '/';
+    front[1] = '\0';
+    if (directory == AT_FDCWD || name[0] == '/') {
+        number_join(base, "/proc/", (unsigned)pid, name[0] == '/' ? "/root" : "/cwd");
+    } else {
+        char process[40];
+
+        if (directory < 0)
+            return EBADF;
+        number_join(process, "/proc/", (unsigned)pid, "/fd/");
+        number_join(base, process, (unsigned)directory, "");
+    }
+    return name[0] != '/' && read_link(AT_FDCWD, base, front, OBSERVE_PATH) < 0 ? -1 : 0;
+}
+
+static char base_text[60], front_text[OBSERVE_PATH];
+
+bool target_guess(struct target *target, pid_t pid, int directory, const char *name)
+{
+    const char *slash;
+
+    target_clear(target);
+    if (!*name || name[strlen(name) - 1] == '/' ||
+        find_base(pid, directory, name, base_text, front_text) != 0 || front_text[0] != '/' ||
+        !expect(front_text, name, target->path, sizeof(target->path) - NAME_MAX - 2))
+        return false;
+    slash = strrchr(target->path, '/');
+    return slash != target->path && is_cached(target->path, (size_t)(slash - target->path));
+}
+
 void target_resolve(struct target *target, pid_t pid, int directory, const char *name, bool follow)
 {
-    static char location[2 * OBSERVE_PATH], front[OBSERVE_PATH];
-    char base[60];
+    static char location[2 * OBSERVE_PATH];
     size_t length;
+    int r;
 
     target_clear(target);
     if (!*name) {
         target->errnum = ENOENT;
         return;
     }
-    if (directory == AT_FDCWD || name[0] == '/') {
-        number_join(base, "/proc/", (unsigned)pid, name[0] == '/' ? "/root" : "/cwd");
-    } else {
-        char process[40];
-
-        if (directory < 0) {
-            target->errnum = EBADF;
-            return;
-        }
-        number_join(process, "/proc/", (unsigned)pid, "/fd/");
-        number_join(base, process, (unsigned)directory, "");
-    }
-    front[0] = '/';
-    front[1] = '\0';
-    if (name[0] != '/' && read_link(AT_FDCWD, base, front, sizeof(front)) < 0) {
+    r = find_base(pid, directory, name, base_text, front_text);
+    if (r > 0)
+        target->errnum = r;
+    if (r < 0)
         target->unreadable = true;
+    if (r != 0)
         return;
-    }
-    length = strlen(base);
-    memcpy(location, base, length);
+    length = strlen(base_text);
+    memcpy(location, base_text, length);
     location[length++] = '/';
     memcpy(location + length, name, strlen(name) + 1);
-    if (front[0] == '/' && expect(front, name, target->path, sizeof(target->path) - NAME_MAX - 2) &&
+    if (front_text[0] == '/' && expect(front_text, name, target->path, sizeof(target->path) - NAME_MAX - 2) &&
         (look_up_cached(target, location, follow) || look_up(target, location, follow)))
         return;
     target_close(target);
     target_clear(target);
-    walk_to(target, pid, base, name, follow);
+    walk_to(target, pid, base_text, name, follow);
 }
 
 void target_descriptor(struct target *target, pid_t pid, int fd)

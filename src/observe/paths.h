@@ -29,6 +29,14 @@ struct target {
  */
 void target_resolve(struct target *target, pid_t pid, int directory, const char *name, bool follow);
 
+/*
+ * target_guess() - the canonical name, if that is known without opening anything: the directory has been seen
+ * a moment ago, and a link at the end is not followed.
+ *
+ * Return: true with path filled, and nothing else.
+ */
+bool target_guess(struct target *target, pid_t pid, int directory, const char *name);
+
 /* target_descriptor() - the same for what descriptor @fd of the thread is open on. */
 void target_descriptor(struct target *target, pid_t pid, int fd);
 void target_close(struct target *target);

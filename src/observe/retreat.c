@@ -90,20 +90,32 @@ static int drop_user(const struct resolved *resolved)
     return (int)kernel_call(SYS_capset, KERNEL_PTR(&header), KERNEL_PTR(none), 0, 0, 0, 0);
 }
 
+static void be_woken(int signum)
+{
+    (void)signum; /* what was waited for has been cut off, and that is all */
+}
+
 int retreat(const struct observe_setup *setup)
 {
+    struct sigaction woken = {.sa_handler = be_woken};
     sigset_t all;
     long r;
 
+    /* One signal comes from the supervisor, to be looked at; a terminal's are not meant for us. */
     sigfillset(&all);
+    sigdelset(&all, OBSERVE_SIGNAL);
+    if (sigaction(OBSERVE_SIGNAL, &woken, NULL) != 0)
+        return -errno;
     sigprocmask(SIG_SETMASK, &all, NULL);
     if (setsid() < 0 || chdir("/") != 0)
         return -errno;
     r = keep_two(setup);
     if (r == 0)
         r = drop_user(setup->resolved);
-    if (r == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
+    if (r == 0 && (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0))
         r = -errno;
+    if (r == 0 && getppid() != setup->supervisor)
+        r = -ESRCH;
     /* Not by every kernel: an older one wakes the caller on another processor, and that is all. */
     (void)kernel_call(SYS_ioctl, OBSERVE_LISTENER, NOTIFY_IOCTL_SET_FLAGS, NOTIFY_SYNC_WAKE_UP, 0, 0, 0);
     return r < 0 ? (int)r : load_filter();

@@ -25,6 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define WAKE_MS 2
 #define LAST_MS 5000 /* how long the observer may take to tell the rest */
 
 void observer_clear(struct observer *observer)
@@ -79,6 +80,7 @@ static int start(struct observer *observer, int listener, const struct plan *pla
                                   .wire = observer->theirs,
                                   .resolved = observer->resolved,
                                   .plan = plan,
+                                  .supervisor = getpid(),
                                   .tmp = tmp};
     pid_t pid = fork();
 
@@ -244,17 +246,20 @@ static void see_gone(struct observer *observer, bool kills)
 static void end_observer(void *self)
 {
     struct observer *observer = self;
-    uint64_t until = supervise_now_ns() + LAST_MS * 1000000ULL, now;
+    uint64_t until = supervise_now_ns() + LAST_MS * 1000000ULL;
     bool gone = observer->pid <= 0;
 
     uv_poll_stop(&observer->poll);
-    if (!gone)
+    if (!gone) {
         shutdown(observer->wire, SHUT_WR);
-    while (!gone && (now = supervise_now_ns()) < until) {
+        kill(observer->pid, OBSERVE_SIGNAL);
+    }
+    while (!gone && supervise_now_ns() < until) {
         struct pollfd ready = {.fd = observer->wire, .events = POLLIN};
 
-        if (!take_one(observer, &gone) && !gone)
-            poll(&ready, 1, (int)((until - now) / 1000000U) + 1);
+        /* It may wait for a call. The signal that comes just before it does is lost, so there are more. */
+        if (!take_one(observer, &gone) && !gone && poll(&ready, 1, WAKE_MS) == 0)
+            kill(observer->pid, OBSERVE_SIGNAL);
     }
     see_gone(observer, !gone);
     observer->wire = fd_close(observer->wire);
