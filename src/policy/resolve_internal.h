@@ -339,6 +339,15 @@ int resolve_edges(struct resolving *resolving);
 
 /* --- resolve_network.c --- */
 int resolve_network(struct resolving *resolving);
+/* network_add_local() - ADDRESS/BITS leads to a listener; each once. network_add_name() - and this one stands
+ * for @name. Return: 0, or a negative errno with the error set. */
+int network_add_local(struct resolving *resolving, const char *address, unsigned bits);
+int network_add_name(struct resolving *resolving, const char *address, const char *name, unsigned port);
+
+/* --- resolve_hosts.c --- */
+
+/* resolve_hosts() - the names of rules that stand in /etc/hosts. The same. */
+int resolve_hosts(struct resolving *resolving);
 void network_free(struct own_network *network);
 
 /* --- resolve_surfaces.c --- */

@@ -65,8 +65,7 @@ static int add_both(struct resolving *resolving, enum listener_role role, const 
     return r == 0 ? add_listener(resolving, role, six, NULL, port, host) : r;
 }
 
-/* ADDRESS/BITS, once. */
-static int add_local(struct resolving *resolving, const char *address, unsigned bits)
+int network_add_local(struct resolving *resolving, const char *address, unsigned bits)
 {
     struct strings *locals = &resolving->resolved->network.locals;
     struct text word = {0};
@@ -160,13 +159,34 @@ static bool is_listened(const struct own_network *network, const char *address, 
     return false;
 }
 
+/* Is ADDRESS in the network that a word of `--local` names? */
+static bool holds(const char *word, const char *address)
+{
+    int family = strchr(address, ':') ? AF_INET6 : AF_INET;
+    unsigned char network[16], bytes[16];
+    const char *slash = strchr(word, '/');
+    size_t skip = word[0] == '[', length = slash ? (size_t)(slash - word) - 2 * skip : 0;
+    unsigned long bits = slash ? strtoul(slash + 1, NULL, 10) : 0;
+    char name[64];
+
+    if (!slash || length >= sizeof(name) || (skip == 1) != (family == AF_INET6))
+        return false;
+    snprintf(name, sizeof(name), "%.*s", (int)length, word + skip);
+    if (inet_pton(family, name, network) != 1 || inet_pton(family, address, bytes) != 1)
+        return false;
+    for (unsigned long bit = 0; bit < bits; bit++)
+        if ((network[bit / 8] ^ bytes[bit / 8]) & 0x80U >> bit % 8)
+            return false;
+    return true;
+}
+
 bool network_pinned(const struct own_network *network, const char *name, char four[NETWORK_ADDRESS],
                     char six[NETWORK_ADDRESS])
 {
     for (size_t i = 0; i + 1 < network->listener_count; i++) {
         const struct listener *listener = &network->listeners[i];
 
-        if (!listener->name || strcmp(listener->name, name) != 0)
+        if (!listener->name || strcmp(listener->name, name) != 0 || !holds(NETWORK_POOL4, listener->address))
             continue;
         snprintf(four, NETWORK_ADDRESS, "%s", listener[0].address); /* in pairs */
         snprintf(six, NETWORK_ADDRESS, "%s", listener[1].address);
@@ -202,6 +222,13 @@ static int add_single_rule(struct resolving *resolving, const struct rule *rule,
     return r;
 }
 
+int network_add_name(struct resolving *resolving, const char *address, const char *name, unsigned port)
+{
+    if (is_listened(&resolving->resolved->network, address, port))
+        return 0; /* the first name of an address stands for all */
+    return add_listener(resolving, LISTENER_TCP, address, name, port, 0);
+}
+
 /* @single: one pass for those that name many, one for those that name one */
 static int add_rules(struct resolving *resolving, bool single, uint8_t ports[PORT_COUNT / 8])
 {
@@ -233,7 +260,7 @@ static int add_resolver(struct resolving *resolving, const char *address, bool t
     int r = 0;
 
     if (six ? strcmp(address, SELF_6) != 0 : strncmp(address, "127.", 4) != 0)
-        r = add_local(resolving, address, six ? 128 : 32);
+        r = network_add_local(resolving, address, six ? 128 : 32);
     if (r == 0)
         r = add_listener(resolving, LISTENER_DNS, address, NULL, DNS_PORT, 0);
     return r < 0 || taken ? r : add_listener(resolving, LISTENER_DNS_TCP, address, NULL, DNS_PORT, 0);
@@ -357,6 +384,8 @@ __attribute__((noinline)) static int add_all(struct resolving *resolving, bool l
     if (r == 0 && listed)
         r = add_rules(resolving, true, ports);
     if (r == 0 && listed)
+        r = resolve_hosts(resolving);
+    if (r == 0 && listed)
         r = add_resolvers(resolving, ports[DNS_PORT / 8] & 1U << DNS_PORT % 8);
     if (r == 0)
         r = add_forwards(resolving, ports);
@@ -380,27 +409,6 @@ int resolve_network(struct resolving *resolving)
     if (!listed && policy->list[LIST_FORWARD].count == 0 && policy->list[LIST_PUBLISH].count == 0)
         return 0;
     return add_all(resolving, listed);
-}
-
-/* Is ADDRESS in the network that a word of `--local` names? */
-static bool holds(const char *word, const char *address)
-{
-    int family = strchr(address, ':') ? AF_INET6 : AF_INET;
-    unsigned char network[16], bytes[16];
-    const char *slash = strchr(word, '/');
-    size_t skip = word[0] == '[', length = slash ? (size_t)(slash - word) - 2 * skip : 0;
-    unsigned long bits = slash ? strtoul(slash + 1, NULL, 10) : 0;
-    char name[64];
-
-    if (!slash || length >= sizeof(name) || (skip == 1) != (family == AF_INET6))
-        return false;
-    snprintf(name, sizeof(name), "%.*s", (int)length, word + skip);
-    if (inet_pton(family, name, network) != 1 || inet_pton(family, address, bytes) != 1)
-        return false;
-    for (unsigned long bit = 0; bit < bits; bit++)
-        if ((network[bit / 8] ^ bytes[bit / 8]) & 0x80U >> bit % 8)
-            return false;
-    return true;
 }
 
 bool network_has(const struct own_network *network, const char *address)

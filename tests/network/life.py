@@ -24,7 +24,7 @@ world = Outside({'web.test': [WORLD], 'other.test': [WORLD], 'private.test': [PR
 world.write('www/hello', 'hello\n')
 for place in (WORLD, PRIVATE):
     world.web(place, 80, world.dir + '/www')
-world.serve(WORLD, 8443, lambda connection: connection.sendall(b'late\n'))
+world.serve(WORLD, 8443, lambda connection: (connection.recv(1000), connection.sendall(b'late\n')))
 world.serve(WORLD, 9999, lambda connection: time.sleep(60))
 BACKENDS = outside.backends()
 SOURCE = os.environ['CONFINE_SOURCE']
