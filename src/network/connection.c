@@ -34,7 +34,7 @@ static void set_options(int fd)
         setsockopt(fd, options[i].level, options[i].option, &options[i].value, sizeof(options[i].value));
 }
 
-static void close_end(struct end *end, bool reset)
+static void close_end(struct connection *connection, struct end *end, bool reset)
 {
     int fd = end->watch.fd;
     static const struct linger at_once = {.l_onoff = 1};
@@ -43,7 +43,10 @@ static void close_end(struct end *end, bool reset)
         return;
     if (reset)
         setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
-    watch_end(&end->watch);
+    if (connection->protocol == PROTOCOL_PUBLISH && end == &connection->server)
+        watch_forget(&connection->gateway->loop, &end->watch); /* the supervisor has made it */
+    else
+        watch_end(&end->watch);
     fd_close(fd);
 }
 
@@ -59,8 +62,8 @@ void connection_close(struct connection *connection, const char *error)
     resolve_forget(&connection->query);
     if (connection->dial)
         dial_end(connection->dial);
-    close_end(&connection->client, error != NULL && !connection->client.shut);
-    close_end(&connection->server, error != NULL);
+    close_end(connection, &connection->client, error != NULL && !connection->client.shut);
+    close_end(connection, &connection->server, error != NULL);
     relay_end(connection);
     node_remove(&connection->node);
     node_add(&gateway->gone, &connection->node);

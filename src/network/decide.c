@@ -49,7 +49,7 @@ static bool is_numeric(const char *label, size_t length)
     return true;
 }
 
-bool name_read(const char *text, size_t length, char ret_name[NAME_SIZE])
+static bool read_labels(const char *text, size_t length, char ret_name[NAME_SIZE])
 {
     size_t label = 0;
 
@@ -76,6 +76,15 @@ bool name_read(const char *text, size_t length, char ret_name[NAME_SIZE])
     }
     ret_name[length] = '\0';
     return true;
+}
+
+bool name_read(const char *text, size_t length, char ret_name[NAME_SIZE])
+{
+    bool good = read_labels(text, length, ret_name);
+
+    if (!good)
+        ret_name[0] = '\0';
+    return good;
 }
 
 void target_set(const struct address *address, uint16_t port, struct target *ret_target)

@@ -15,7 +15,10 @@ static void end_attempt(struct dial_attempt *attempt)
 
     if (fd < 0)
         return;
-    watch_end(&attempt->watch);
+    if (attempt->dial->shared)
+        watch_forget(attempt->dial->loop, &attempt->watch);
+    else
+        watch_end(&attempt->watch);
     fd_close(fd);
     attempt->dial->open--;
 }
@@ -130,6 +133,7 @@ void dial_begin_with(struct dial *dial, int fd)
 
     dial->tried = dial->count = 1;
     dial->open = 0;
+    dial->shared = true;
     timer_begin(dial->loop, &dial->end, TIMER_DIAL, on_end);
     error = connect_attempt(dial, 0, fd);
     if (error)

@@ -22,6 +22,7 @@ struct dial {
     struct timer end;
     struct loop *loop;
     void *owner; /* of the one who calls */
+    bool shared; /* its socket may be somebody else's as well */
     uint16_t port;
     size_t count, tried, open;
     int error; /* of the last attempt that failed: -errno */

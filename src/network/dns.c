@@ -103,6 +103,17 @@ static void write_header(const unsigned char *message, unsigned code, unsigned q
     write_16(answer + 4, questions);
 }
 
+/* Is NAME one of the services of a listed name, `_http._tcp.example.org`? There is nothing to be said of
+ * them. */
+static bool is_service(const struct rules *rules, const char *name)
+{
+    const char *owner = name;
+
+    while (owner[0] == '_' && strchr(owner, '.'))
+        owner = strchr(owner, '.') + 1;
+    return owner != name && decide_name(rules, owner);
+}
+
 enum dns_said dns_answer(const struct rules *rules, struct pool *pool, const unsigned char *message,
                          size_t length, unsigned char *answer, size_t *ret_length, char ret_name[NAME_SIZE])
 {
@@ -124,8 +135,10 @@ enum dns_said dns_answer(const struct rules *rules, struct pool *pool, const uns
     memcpy(answer + HEADER, message + HEADER, at - HEADER);
     *ret_length = at;
     type = read_16(message + end);
-    if (ret_name[0] == '\0' || read_16(message + end + 2) != CLASS_IN || !decide_name(rules, ret_name)) {
+    if (ret_name[0] == '\0' || read_16(message + end + 2) != CLASS_IN) {
         code = NO_NAME;
+    } else if (!decide_name(rules, ret_name)) {
+        code = is_service(rules, ret_name) ? NO_ERROR : NO_NAME;
     } else if (type == TYPE_A || type == TYPE_AAAA) {
         uint32_t number = pool_take(pool, ret_name);
 

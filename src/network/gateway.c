@@ -21,9 +21,11 @@
 #define SPARE_FILES   64 /* for listeners and what is asked for on the way */
 #define FILES_EACH    3  /* of a connection: both ends, and one more while two addresses are tried */
 
-static void free_gone(struct loop *loop)
+static void on_turned(struct loop *loop)
 {
     struct gateway *gateway = (struct gateway *)loop;
+
+    supervisor_turned(gateway);
 
     while (!list_empty(&gateway->gone))
         connection_free((struct connection *)gateway->gone.after);
@@ -112,7 +114,7 @@ int gateway_main(int argc, char **argv)
     }
     error = begin(&gateway, channel);
     if (!error && !gateway.loop.ended)
-        error = loop_run(&gateway.loop, free_gone);
+        error = loop_run(&gateway.loop, on_turned);
     if (error) {
         fprintf(stderr, "confine-gateway: fatal: %s\n", strerror(-error));
         return STATUS_FAILED;

@@ -114,7 +114,9 @@ struct gateway {
     struct tally *tallies;
     size_t tally_count;
     uint64_t last_id, items;
+    struct timer end_timer; /* while what the command has said last goes out */
     bool started, ending;
+    bool ended; /* `ended` is said, and nothing follows it */
     int status;
 };
 
@@ -130,6 +132,8 @@ bool supervisor_say(struct gateway *gateway, struct text *text);
 void supervisor_say_word(struct gateway *gateway, const char *type);
 /* supervisor_fail() - the last word; the program ends with 125. */
 __attribute__((format(printf, 2, 3))) void supervisor_fail(struct gateway *gateway, const char *format, ...);
+/* supervisor_turned() - at the end of each turn of the loop. */
+void supervisor_turned(struct gateway *gateway);
 void supervisor_want_socket(struct gateway *gateway, uint64_t id, bool six);
 
 /* --- account.c: what became of connections
@@ -181,6 +185,8 @@ int filter_upstream(struct connection *connection, const char *data, size_t leng
 void relay_begin(struct connection *connection);
 /* relay_on() - let the client's bytes pass that were held back. Return: 0 or -errno: it is over. */
 int relay_on(struct connection *connection);
+/* relay_is_drained() - has everything gone on that the command has said on this connection? */
+bool relay_is_drained(const struct connection *connection);
 /* relay_hold() - @end gets these bytes before any others. Return: 0 or -ENOMEM. */
 int relay_hold(struct connection *connection, struct end *end, const char *data, size_t length);
 void relay_end(struct connection *connection);

@@ -54,7 +54,7 @@ static void accept_some(struct watch *watch)
     for (int i = 0; i < ACCEPTS; i++) {
         int fd;
 
-        if (gateway->ending || gateway->connection_count >= gateway->connection_most)
+        if (gateway->ended || gateway->connection_count >= gateway->connection_most)
             return; /* listener_room() comes back to it */
         fd = accept4(watch->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
@@ -194,7 +194,7 @@ static void accept_dns(struct watch *watch)
 {
     struct gateway *gateway = ((struct listener *)watch)->gateway;
 
-    while (!gateway->ending && gateway->connection_count < gateway->connection_most) {
+    while (!gateway->ended && gateway->connection_count < gateway->connection_most) {
         int fd = accept4(watch->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         struct dns_client *client;
 

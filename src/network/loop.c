@@ -8,8 +8,11 @@
 
 #define EVENTS 256 /* of one turn */
 
-static const uint64_t timer_ms[TIMER_KINDS] = {
-    [TIMER_SOON] = 100, [TIMER_NEXT] = 250, [TIMER_HANDSHAKE] = 10000, [TIMER_DIAL] = 30000};
+static const uint64_t timer_ms[TIMER_KINDS] = {[TIMER_SOON] = 100,
+                                               [TIMER_NEXT] = 250,
+                                               [TIMER_HANDSHAKE] = 10000,
+                                               [TIMER_DIAL] = 30000,
+                                               [TIMER_END] = 500};
 
 void list_begin(struct node *list)
 {
@@ -96,6 +99,13 @@ void watch_end(struct watch *watch)
     watch->call = NULL;
 }
 
+void watch_forget(struct loop *loop, struct watch *watch)
+{
+    if (watch->fd >= 0)
+        epoll_ctl(loop->epoll, EPOLL_CTL_DEL, watch->fd, NULL);
+    watch_end(watch);
+}
+
 void watch_again(struct loop *loop, struct watch *watch)
 {
     if (!watch->node.after)
@@ -151,6 +161,7 @@ int loop_run(struct loop *loop, void (*turned)(struct loop *loop))
         if (count < 0 && errno != EINTR)
             return -errno;
         loop->now = read_clock();
+        loop->came = count;
         for (int i = 0; i < count; i++) {
             struct watch *watch = events[i].data.ptr;
 

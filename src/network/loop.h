@@ -35,6 +35,7 @@ enum timer_kind {
     TIMER_NEXT,      /* 250 ms: until the next address is tried as well */
     TIMER_HANDSHAKE, /* 10 s: a head, a ClientHello, a request of SOCKS */
     TIMER_DIAL,      /* 30 s: to find an address and to be connected to it */
+    TIMER_END,       /* 500 ms: what the command has said last still goes out */
     TIMER_KINDS
 };
 
@@ -47,6 +48,7 @@ struct timer {
 struct loop {
     int epoll;
     uint64_t now; /* ms, monotonic, at the beginning of this turn */
+    int came;     /* events in this turn */
     struct node ready, turn;
     struct node timers[TIMER_KINDS];
     bool ended;
@@ -65,9 +67,12 @@ int loop_run(struct loop *loop, void (*turned)(struct loop *loop));
  */
 int watch_begin(struct loop *loop, struct watch *watch, int fd, void (*call)(struct watch *watch));
 
-/* watch_end() - never call again. The descriptor must be closed right behind it, or be of no more interest.
- */
+/* watch_end() - never call again. The descriptor must be closed right behind it, and nobody else have it. */
 void watch_end(struct watch *watch);
+
+/* watch_forget() - the same for a descriptor that another process may have as well: the kernel would go on
+ * telling of it after it is closed here. */
+void watch_forget(struct loop *loop, struct watch *watch);
 
 /* watch_again() - call in the next turn, though nothing new comes. */
 void watch_again(struct loop *loop, struct watch *watch);

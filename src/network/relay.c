@@ -238,6 +238,17 @@ static void relay(struct connection *connection)
         connection_close(connection, connection->server.error ? strerror(connection->server.error) : NULL);
 }
 
+bool relay_is_drained(const struct connection *connection)
+{
+    bool published = connection->protocol == PROTOCOL_PUBLISH;
+    const struct end *inside = published ? &connection->server : &connection->client;
+    const struct end *outside = published ? &connection->client : &connection->server;
+
+    if (connection->state != STATE_RELAY) /* something may wait for a server that is about to answer */
+        return inside->watch.fd < 0 || !is_readable(inside);
+    return outside->error || (outside->held_length == 0 && !is_readable(inside));
+}
+
 static void on_client(struct watch *watch)
 {
     relay((struct connection *)(void *)((char *)watch - offsetof(struct connection, client.watch)));

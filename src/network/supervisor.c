@@ -52,7 +52,7 @@ static void send_waiting(struct gateway *gateway)
         if (sent < 0)
             gateway->loop.ended = true; /* it is gone */
     }
-    if (gateway->ending)
+    if (gateway->ended)
         gateway->loop.ended = true;
 }
 
@@ -291,17 +291,49 @@ static const char *take_allow(struct gateway *gateway, struct reader *reader, in
     return NULL;
 }
 
+/* The last word. Who has said all it had to say ends in peace. */
+static void finish(struct gateway *gateway)
+{
+    gateway->ended = true;
+    timer_end(&gateway->end_timer);
+    while (!list_empty(&gateway->connections)) {
+        struct connection *connection = (struct connection *)gateway->connections.after;
+        bool done =
+            connection->protocol == PROTOCOL_PUBLISH ? connection->server.ended : connection->client.ended;
+
+        connection_close(connection, done && relay_is_drained(connection) ? NULL : "the run has ended");
+    }
+    account_flush(gateway);
+    supervisor_say_word(gateway, "ended");
+    if (list_empty(&gateway->out))
+        gateway->loop.ended = true;
+}
+
+static void on_end_time(struct timer *timer)
+{
+    finish((struct gateway *)(void *)((char *)timer - offsetof(struct gateway, end_timer)));
+}
+
+void supervisor_turned(struct gateway *gateway)
+{
+    if (!gateway->ending || gateway->ended || gateway->loop.ended)
+        return;
+    for (struct node *at = gateway->connections.after; at != &gateway->connections; at = at->after)
+        if (!relay_is_drained((struct connection *)at))
+            return;
+    /* As far as has been heard: so look once more, until nothing is left to be heard. */
+    if (gateway->loop.came > 0)
+        watch_again(&gateway->loop, &gateway->channel);
+    else
+        finish(gateway);
+}
+
 static const char *take_end(struct gateway *gateway, struct reader *reader, int fd)
 {
     if (fd >= 0 || !is_read(reader))
         return "end is not as agreed on";
-    while (!list_empty(&gateway->connections))
-        connection_close((struct connection *)gateway->connections.after, "the run has ended");
-    account_flush(gateway);
-    supervisor_say_word(gateway, "ended");
     gateway->ending = true;
-    if (list_empty(&gateway->out))
-        gateway->loop.ended = true;
+    timer_begin(&gateway->loop, &gateway->end_timer, TIMER_END, on_end_time);
     return NULL;
 }
 

@@ -49,6 +49,14 @@ static const struct question {
                  "b\x01"
                  "w\x04test\x00" IN("\x01")),
      DNS_ANSWERED, 0, 1},
+    {"a service of a listed name",
+     BYTES(QUERY "\x05_http\x04_tcp\x01"
+                 "a\x04test\x00" IN("\x21")),
+     DNS_ANSWERED, 0, 0},
+    {"a service of another",
+     BYTES(QUERY "\x05_http\x04_tcp\x01"
+                 "b\x04test\x00" IN("\x21")),
+     DNS_REFUSED, 3, 0},
     {"not listed",
      BYTES(QUERY "\x01"
                  "b\x04test\x00" IN("\x01")),

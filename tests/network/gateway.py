@@ -671,6 +671,38 @@ def forward_and_publish(world):
 
 
 @test
+def last_words_go_out(world):
+    """What the inside has written before `end` arrives, though it has closed already."""
+    size = 3000000
+    for _ in range(5):
+        got, inside = [], world.listen('inside', '127.0.0.1', 8080)
+        serve(inside, lambda c: c.sendall(bytes(size)))
+        sink = world.listen('world', SERVER, 9)
+        serve(sink, lambda c: got.append(len(read_all(c))))
+        setup = Setup(world, rules=['one.test:9'])
+        setup.gateway.listen('tcp', 9)
+        publish = world.listen('host', '127.0.0.1', 0)
+        setup.gateway.send('publish', publish, port=8080)
+        outside = dial(world, '127.0.0.1', publish.getsockname()[1], 'host')
+        publish.close()
+        setup.gateway.wait('wants-socket')
+        same(read_some(outside, 1), b'\0', 'it has begun')
+        writer = dial(world, setup.address('one.test'), 9)
+        writer.settimeout(None)
+        writer.sendall(bytes(size // 10))
+        writer.close()
+        reader = threading.Thread(target=lambda: got.append(len(read_all(outside))))
+        reader.start()
+        closed = [m for m in setup.ends() if m['type'] == 'closed']
+        reader.join()
+        check(w.wait_until(lambda: len(got) == 2), 'both ends were seen')
+        same(sorted(got), [size // 10, size - 1], 'bytes that arrived')
+        same(len(closed), 2, 'connections')
+        close(inside)
+        close(sink)
+
+
+@test
 def another_proxy(world):
     """Everything goes through it, and it is asked for names."""
     proxy = world.listen('world', SERVER, 3128)

@@ -116,7 +116,7 @@ class Gateway:
              'seccomp-run --set landlock --without net.inet --sentinel 300 -- {program} --channel {channel}')
 
     def __init__(self, world, rules, upstream=None, chain=None, start=True, limit=None):
-        self.world, self.said, self.ended = world, [], False
+        self.world, self.said, self.kept, self.ended = world, [], [], False
         world.gateways.append(self)
         libexec = os.path.join(os.environ['CONFINE_STAGE'], 'libexec/confine')
         program = os.path.join(libexec, 'confine-gateway')
@@ -151,7 +151,8 @@ class Gateway:
         self.said.append(message)
         if message['type'] == 'wants-socket':
             family = socket.AF_INET6 if message['family'] == 6 else socket.AF_INET
-            self.send('socket', self.world.make('inside', family), id=message['id'])
+            self.kept.append(self.world.make('inside', family))  # as long as the one who made it likes
+            self.send('socket', self.kept[-1], id=message['id'])
         return message
 
     def wait(self, kind, **like):
