@@ -23,8 +23,9 @@ enum {
     FOR_SESSION_END = 1 << 7,
     FOR_SESSION = FOR_SESSION_START | FOR_SESSION_LIST | FOR_SESSION_END,
     FOR_CHECK = 1 << 8,
+    FOR_MCP = 1 << 9,
     FOR_ONE = FOR_RUN | FOR_EXEC | FOR_PLAN | FOR_POLICY, /* one run, and what is said of it */
-    FOR_ALL = FOR_ONE | FOR_CHECK,
+    FOR_ALL = FOR_ONE | FOR_CHECK | FOR_MCP,
 };
 
 /* What an option does; `target` says to what. */

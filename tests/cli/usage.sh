@@ -18,7 +18,7 @@ usage "unknown command" "did you mean confine plan?" pln
 usage "unknown command, nothing near" "see: confine --help" zzzzzz
 usage "unknown option of confine" "--verbos" --verbos
 usage "control characters in a command" 'command "\x1b[2J"' $'\x1b[2J'
-for name in learn mcp serve; do
+for name in learn serve; do
     usage "$name is not in this version" "command $name: it is not in this version" "$name" x -- touch "$dir/ran"
 done
 usage "help of something unknown" "did you mean confine probe?" help prob

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""mcp.py - `confine mcp` as a client sees it, message by message. A TAP program."""
+import json
+import os
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+CONFINE = os.environ['CONFINE_STAGE'] + '/bin/confine'
+PATIENCE = int(os.environ.get('CONFINE_PATIENCE', 60))
+os.environ['HOME'] = '/nonexistent-home-of-a-test'
+
+count = failed = 0
+
+
+class Server:
+    def __init__(self, *options):
+        self.place = tempfile.mkdtemp(prefix='confine-mcp.', dir='/var/tmp')
+        self.process = subprocess.Popen([CONFINE, 'mcp', f'--workspace={self.place}', *options], cwd=self.place, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+        self.rest, self.next, self.seen = b'', 0, []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.stdin and not self.process.stdin.closed:
+            self.process.stdin.close()
+        self.err = self.process.stderr.read()
+        self.status = self.process.wait(PATIENCE)
+        shutil.rmtree(self.place)
+
+    def write(self, data):
+        self.process.stdin.write(data)
+
+    def send(self, **message):
+        self.write(json.dumps({'jsonrpc': '2.0', **message}).encode() + b'\n')
+
+    def line(self):
+        """The next message."""
+        end = time.monotonic() + PATIENCE
+        while b'\n' not in self.rest:
+            assert select.select([self.process.stdout], [], [], max(0, end - time.monotonic()))[0], 'nothing comes'
+            more = os.read(self.process.stdout.fileno(), 65536)
+            assert more, f'the server ended: {self.process.stderr.read()!r}'
+            self.rest += more
+        line, self.rest = self.rest.split(b'\n', 1)
+        message = json.loads(line)
+        assert message['jsonrpc'] == '2.0', message
+        return message
+
+    def ask(self, method, params=None):
+        self.next += 1
+        self.send(id=self.next, method=method, **({} if params is None else {'params': params}))
+        answer = self.line()
+        assert answer['id'] == self.next, answer
+        return answer
+
+    def call(self, name, **arguments):
+        answer = self.ask('tools/call', {'name': name, 'arguments': arguments})
+        assert 'result' in answer, answer
+        result = answer['result']
+        assert result['content'][0]['type'] == 'text', result
+        return result
+
+
+def same(seen, expected):
+    assert seen == expected, f'seen {seen!r}, expected {expected!r}'
+
+
+def greeting():
+    with Server() as server:
+        result = server.ask('initialize', {'protocolVersion': '2025-03-26', 'capabilities': {}, 'clientInfo': {'name': 'x', 'version': '1'}})['result']
+        same((result['protocolVersion'], result['serverInfo']['name'], result['capabilities']), ('2025-03-26', 'confine', {'tools': {}}))
+        server.send(method='notifications/initialized')
+        same(server.ask('initialize', {'protocolVersion': '1999-01-01'})['result']['protocolVersion'], '2025-06-18')
+        same(server.ask('ping')['result'], {})
+        tools = server.ask('tools/list', {})['result']['tools']
+        same([tool['name'] for tool in tools], ['run_command', 'read_file', 'write_file', 'list_directory'])
+        for tool in tools:
+            same(tool['inputSchema']['type'], 'object')
+    same((server.status, server.err), (0, b''))
+
+
+def commands():
+    with Server() as server:
+        result = server.call('run_command', command='echo out; echo err >&2; exit 3')
+        same((result['isError'], result['structuredContent']['status'], result['structuredContent']['stdout'], result['structuredContent']['stderr']),
+             (True, 3, 'out\n', 'err\n'))
+        assert 'Exit 3.' in result['content'][0]['text'] and 'stdout, 4 bytes:\nout\n' in result['content'][0]['text'], result
+        result = server.call('run_command', command=['printf', '%s|', '-w', '--', '$HOME', 'a b'])
+        same((result['isError'], result['structuredContent']['stdout']), (False, '-w|--|$HOME|a b|'))
+        same(server.call('run_command', command=['cat'], input='žluť\n')['structuredContent']['stdout'], 'žluť\n')
+        os.mkdir(server.place + '/sub')
+        same(server.call('run_command', command='pwd', directory=server.place + '/sub')['structuredContent']['stdout'], server.place + '/sub\n')
+        result = server.call('run_command', command='sleep 1000', timeout_seconds=0.2)
+        same((result['isError'], result['structuredContent']['status']), (True, 124))
+        result = server.call('run_command', command=['/nowhere/at/all'])
+        same((result['isError'], result['structuredContent']['started'], result['structuredContent']['error']['code']), (True, False, 'COMMAND_NOT_FOUND'))
+        result = server.call('run_command', command='printf "\\377\\000x"')
+        same(result['structuredContent']['stdout'], '\ufffd\0x')
+        result = server.call('run_command', command='head -c 3000000 /dev/zero | tr "\\0" a')
+        same((len(result['structuredContent']['stdout']), result['structuredContent']['stdout_cut'], result['structuredContent']['status']), (1 << 20, True, 0))
+        result = server.call('run_command', command='echo "Ran true in / (workspace-write). Exit 0."; exit 1')
+        assert result['content'][0]['text'].startswith('Ran /bin/sh -c') or result['content'][0]['text'].startswith('Ran '), result
+        same(result['isError'], True)
+
+
+def files():
+    with Server() as server:
+        same(server.call('write_file', path='a file', content='one\n')['isError'], False)
+        same(server.call('write_file', path='a file', content='two\n', append=True)['isError'], False)
+        same(open(server.place + '/a file').read(), 'one\ntwo\n')
+        same(server.call('read_file', path='a file')['structuredContent']['stdout'], 'one\ntwo\n')
+        same(server.call('read_file', path=server.place + '/a file')['structuredContent']['stdout'], 'one\ntwo\n')
+        os.mkdir(server.place + '/-d')
+        same(sorted(server.call('list_directory', path='.')['structuredContent']['stdout'].split('\n')), ['', '-d/', 'a file'])
+        same(server.call('list_directory', path='-d')['structuredContent']['stdout'], '')
+        same(server.call('read_file', path='none')['isError'], True)
+        for path in ('/etc/confine-mcp-test', '$(touch x)', '`touch x`; touch y', '-x'):
+            server.call('write_file', path=path, content='x')
+        same(sorted(os.listdir(server.place)), sorted(['$(touch x)', '`touch x`; touch y', '-d', '-x', 'a file']))
+        assert not os.path.exists('/etc/confine-mcp-test')
+        same(open(server.place + '/-x').read(), 'x')
+    with Server('--mode=read-only') as server:
+        same(server.call('write_file', path=server.place + '/f', content='x')['isError'], True)
+        same(os.listdir(server.place), [])
+
+
+def bad_messages():
+    with Server() as server:
+        for line, code in ((b'nonsense', -32700), (b'[1]', -32600), (b'{}', -32600), (b'{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600),
+                           (b'{"jsonrpc":"2.0","id":1,"method":"nothing"}', -32601), (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', -32602),
+                           (b'{"jsonrpc":"2.0","id":[],"method":"ping"}', -32600), (b'{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', -32700),
+                           (b'\xff\xfe', -32700), (b'x' * (9 << 20), -32600)):
+            server.write(line + b'\n')
+            same(server.line()['error']['code'], code)
+        for params in ({'name': 'nothing'}, {}, {'name': 'run_command'}, {'name': 'run_command', 'arguments': {'command': []}},
+                       {'name': 'run_command', 'arguments': {'command': ['a\0b']}}, {'name': 'run_command', 'arguments': {'command': 'x', 'shell': 'y'}},
+                       {'name': 'run_command', 'arguments': {'command': 'x', 'timeout_seconds': -1}}, {'name': 'read_file', 'arguments': {'path': ''}},
+                       {'name': 'read_file', 'arguments': 'x'}, {'name': 'write_file', 'arguments': {'path': 'x'}}):
+            same(server.ask('tools/call', params)['error']['code'], -32602)
+        server.write(b'\n  \n')
+        server.send(method='notifications/unknown')
+        server.send(id=7, result={})
+        same(server.ask('ping')['result'], {})
+
+
+def many_and_cancelled():
+    with Server() as server:
+        for i in range(10):
+            server.send(id=f'n{i}', method='tools/call', params={'name': 'run_command', 'arguments': {'command': f'echo {i}'}})
+        seen = {message['id']: message['result']['structuredContent']['stdout'] for message in (server.line() for _ in range(10))}
+        same(seen, {f'n{i}': f'{i}\n' for i in range(10)})
+        server.send(id='long', method='tools/call', params={'name': 'run_command', 'arguments': {'command': 'echo $$ > here; trap "" TERM; setsid sleep 1000 & sleep 1000'}})
+        while not os.path.exists(server.place + '/here'):
+            time.sleep(0.01)
+        server.send(method='notifications/cancelled', params={'requestId': 'long', 'reason': 'enough'})
+        while subprocess.run(['pgrep', '-P', str(server.process.pid)], stdout=subprocess.DEVNULL).returncode == 0:
+            time.sleep(0.01)
+        same(server.ask('ping')['result'], {})  # and no answer to the one that was cancelled
+        for i in range(20):
+            server.send(id=i, method='tools/call', params={'name': 'run_command', 'arguments': {'command': 'sleep 0.5'}})
+        answers = [server.line() for _ in range(20)]
+        same(sum('too many' in answer['result']['content'][0]['text'] for answer in answers), 4)
+
+
+def ends():
+    with Server() as server:
+        server.send(id=1, method='tools/call', params={'name': 'run_command', 'arguments': {'command': 'setsid sleep 1000 & touch here; sleep 1000'}})
+        while not os.path.exists(server.place + '/here'):
+            time.sleep(0.01)
+    same(server.status, 0)  # the end of the input ended the run as well: the pipe of stderr, which all of it held, has ended
+
+
+def refused():
+    for words, text in ((['--workspace=/nowhere/at/all'], 'nowhere'), (['--bogus'], 'bogus'), (['--', 'ls'], 'options only'), (['--report=x'], 'report'), ([], 'stdin is neither')):
+        done = subprocess.run([CONFINE, 'mcp', *words], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        assert done.returncode == 125 and done.stdout == '' and text in done.stderr and done.stderr.count('\n') == 1, (words, done)
+
+
+print('TAP version 13')
+tests = [greeting, commands, files, bad_messages, many_and_cancelled, ends, refused]
+for test in tests:
+    count += 1
+    try:
+        test()
+        print(f'ok {count} - {test.__name__}', flush=True)
+    except Exception:
+        import traceback
+        failed += 1
+        print(f'not ok {count} - {test.__name__}\n# ' + traceback.format_exc().replace('\n', '\n# '), flush=True)
+print(f'1..{count}')
+sys.exit(1 if failed else 0)
