@@ -19,6 +19,17 @@ static bool has_link(const struct plan *plan, const char *name)
     return false;
 }
 
+/* Where whole networks are listed, it is the gateway that tells what of them was refused. */
+static bool allows_addresses(const struct policy *policy)
+{
+    const struct entries *allowed = &policy->list[LIST_ALLOW];
+
+    for (size_t i = 0; i < allowed->count; i++)
+        if (allowed->items[i].value[strspn(allowed->items[i].value, "[")] <= '9')
+            return true;
+    return policy->network != NETWORK_LISTED;
+}
+
 static void add_place(struct rules *rules, const char *path)
 {
     if (path && rules->place_count < PLACES_MOST)
@@ -35,7 +46,8 @@ void rules_make(struct rules *rules, const struct resolved *resolved, const stru
                             .layer = has_link(plan, "landlock-run"),
                             .protects = plan->own_tmp != NULL && !plan->foreign &&
                                         !resolved->open[SURFACE_FS_PROTECTED],
-                            .cut = plan->own_tmp != NULL && resolved->policy->network == NETWORK_NONE};
+                            .cut = plan->own_tmp != NULL && resolved->policy->network == NETWORK_NONE,
+                            .listed = plan->own_tmp != NULL && !allows_addresses(resolved->policy)};
     add_place(rules, tmp);
     for (size_t i = 0; rules->view && i < ARRAY_SIZE(own); i++)
         add_place(rules, own[i]);
@@ -170,5 +182,12 @@ struct verdict evaluate_network(const struct rules *rules, enum denial_operation
         inside = false;
     if (rules->cut && peer->inet && !inside)
         verdict.answer = ANSWER_REFUSED;
+    /* Whoever is asked for names there, the gateway answers. */
+    if (rules->listed && peer->inet && !peer->loopback && !peer->gateway && peer->port != PORT_NAMES &&
+        operation != DENIAL_BIND) {
+        verdict.answer = ANSWER_REFUSED;
+        if (!peer->datagram)
+            verdict.surface = SURFACE_NET_LISTED;
+    }
     return verdict;
 }

@@ -19,6 +19,8 @@
 
 #define PIDFD_OF_THREAD O_EXCL /* PIDFD_THREAD, Linux 6.9 */
 
+#define GATEWAY_NETWORK 0xc6120000U /* 198.18.0.0/15 */
+
 union address {
     struct sockaddr any;
     struct sockaddr_in inet;
@@ -71,9 +73,11 @@ static void judge_inet(const struct judge *judge, const struct notify_request *r
     if (four || IN6_IS_ADDR_V4MAPPED(six)) {
         peer.loopback = number >> 24 == 127 || number == 0;
         peer.any = number == 0;
+        peer.gateway = number >> 17 == GATEWAY_NETWORK >> 17;
     } else {
         peer.loopback = IN6_IS_ADDR_LOOPBACK(six) || IN6_IS_ADDR_UNSPECIFIED(six);
         peer.any = IN6_IS_ADDR_UNSPECIFIED(six);
+        peer.gateway = six->s6_addr[0] >> 1 == 0x7e; /* unique local addresses */
     }
     peer.port = ntohs(four ? address->inet.sin_port : address->inet6.sin6_port);
     verdict = evaluate_network(&judge->rules, operation, &peer);

@@ -73,6 +73,21 @@ static char *find_grant(const struct resolved *resolved, const struct denial *de
     return value;
 }
 
+/* The least that would have let it through: this one place; or, for a name that was asked for, a network
+ * where names are answered. Return: 0 or -ENOMEM. */
+static int fill_network(struct denial *denial)
+{
+    const char *port = strrchr(denial->address, ':');
+    bool one = denial->surface == SURFACE_NET_LISTED || denial->surface == SURFACE_NET_TCP;
+    bool names = port && strcmp(port, ":53") == 0;
+
+    denial->key = one && denial->operation != DENIAL_BIND ? "allow" : "network";
+    denial->value = strdup(strcmp(denial->key, "allow") == 0 ? denial->address
+                           : names                           ? network_name(NETWORK_LISTED)
+                                                             : network_name(NETWORK_HOST));
+    return denial->value ? 0 : -ENOMEM;
+}
+
 /* Return: 0 or -ENOMEM. */
 static int fill_grant(const struct resolved *resolved, struct denial *denial, enum denial_rule rule)
 {
@@ -80,11 +95,8 @@ static int fill_grant(const struct resolved *resolved, struct denial *denial, en
 
     if (denial->by_mode || denial->surface == SURFACE_FS_DEVICE || (denial->path && is_kernels(denial->path)))
         return 0;
-    if (denial->address) {
-        denial->key = "network";
-        denial->value = strdup("host");
-        return denial->value ? 0 : -ENOMEM;
-    }
+    if (denial->address)
+        return fill_network(denial);
     if (resolved->mode == MODE_READ_ONLY && resolved->workspace && rule == DENIAL_BY_DEFAULT && !reads &&
         path_contains(resolved->workspace, denial->path)) {
         denial->key = "mode";
@@ -163,6 +175,68 @@ int denials_add(struct denial_list *denials, const struct resolved *resolved, co
     return r;
 }
 
+/* The refusal of CONNECTION that is there already; NULL: none. */
+static struct denial *find_refused(const struct denial_list *denials, const char *address)
+{
+    for (size_t i = 0; i < denials->count; i++)
+        if (denials->items[i].refused && strcmp(denials->items[i].address, address) == 0)
+            return &denials->items[i];
+    return NULL;
+}
+
+static int add_refused(struct denial_list *denials, const struct resolved *resolved,
+                       const struct connection *connection)
+{
+    static const char front[] = "--allow ";
+    const char *name = connection->name ? connection->name : connection->address;
+    struct denial denial = {.surface = SURFACE_NET_LISTED,
+                            .refused = true,
+                            .operation = DENIAL_CONNECT,
+                            .count = (uint64_t)connection->count};
+    struct text text = {0};
+    struct denial *item;
+    int r = 0;
+
+    if (!connection->refused || !name)
+        return 0;
+    text_add(&text, name);
+    if (connection->port > 0)
+        text_addf(&text, ":%lld", (long long)connection->port);
+    denial.address = text.data;
+    item = text.failed ? NULL : find_refused(denials, text.data);
+    if (text.failed)
+        r = -ENOMEM;
+    else if (item)
+        item->count += denial.count;
+    else
+        r = denials_add(denials, resolved, &denial, DENIAL_BY_NETWORK, 0);
+    if (r == 0 && !item) { /* the gateway knows best what would have let it through */
+        item = &denials->items[denials->count - 1];
+        free(item->value);
+        item->value = NULL;
+        item->key = NULL;
+        if (connection->option && strncmp(connection->option, front, sizeof(front) - 1) == 0) {
+            item->key = "allow";
+            item->value = strdup(connection->option + sizeof(front) - 1);
+            r = item->value ? 0 : -ENOMEM;
+        }
+    }
+    text_free(&text);
+    return r;
+}
+
+int denials_add_refused(struct denial_list *denials, const struct resolved *resolved,
+                        const struct connections *connections)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < connections->count && r == 0; i++)
+        r = add_refused(denials, resolved, &connections->items[i]);
+    for (size_t i = 0; i < connections->counted_count && r == 0; i++)
+        r = add_refused(denials, resolved, &connections->counted[i]);
+    return r;
+}
+
 void denials_free(struct denial_list *denials)
 {
     for (size_t i = 0; i < denials->count; i++)
@@ -187,7 +261,7 @@ static const struct {
     const char *key, *option;
 } grant_options[] = {
     {"mode", "--mode"},           {"read", "--read"},      {"write", "--write"},     {"show", "--show"},
-    {"unprotect", "--unprotect"}, {"sockets", "--socket"}, {"network", "--network"},
+    {"unprotect", "--unprotect"}, {"sockets", "--socket"}, {"network", "--network"}, {"allow", "--allow"},
 };
 
 void denial_option(const struct denial *denial, struct text *text)
@@ -220,6 +294,13 @@ static void write_grant(struct writer *writer, const struct denial *denial)
         writer_object(writer, "network");
         writer_text(writer, "mode", denial->value);
         writer_end(writer);
+    } else if (strcmp(denial->key, "allow") == 0) {
+        writer_object(writer, "network");
+        writer_text(writer, "mode", network_name(NETWORK_LISTED));
+        writer_array(writer, "allow");
+        writer_text(writer, NULL, denial->value);
+        writer_end(writer);
+        writer_end(writer);
     } else if (strcmp(denial->key, "mode") == 0) {
         writer_text(writer, "mode", denial->value);
     } else {
@@ -246,35 +327,57 @@ static bool is_named(const struct denial_list *denials, size_t index)
     return false;
 }
 
-/* All values of one key of the policy. */
-static void write_values(struct writer *writer, const struct denial_list *denials, const char *key)
+static bool has_key(const struct denial_list *denials, const char *key)
 {
-    bool list = strcmp(key, "mode") != 0 && strcmp(key, "network") != 0, begun = false;
+    for (size_t i = 0; i < denials->count; i++)
+        if (denials->items[i].noise == DENIAL_NOTABLE && denials->items[i].key &&
+            strcmp(denials->items[i].key, key) == 0)
+            return true;
+    return false;
+}
 
+/* All values of one key of the policy. @first: the first alone, as a text */
+static void write_values(struct writer *writer, const struct denial_list *denials, const char *key,
+                         bool first)
+{
+    if (!has_key(denials, key))
+        return;
+    if (!first)
+        writer_array(writer, key);
     for (size_t i = 0; i < denials->count; i++) {
         const struct denial *denial = &denials->items[i];
 
         if (denial->noise != DENIAL_NOTABLE || !denial->key || strcmp(denial->key, key) != 0 ||
             is_named(denials, i))
             continue;
-        if (list && !begun)
-            writer_array(writer, key);
-        if (strcmp(key, "network") == 0)
-            writer_object(writer, key);
-        begun = true;
-        if (list)
-            writer_text(writer, NULL, denial->value);
-        else
-            writer_text(writer, "mode", denial->value);
-        if (strcmp(key, "network") == 0)
-            writer_end(writer);
+        writer_text(writer, first ? key : NULL, denial->value);
+        if (first)
+            return;
     }
-    if (list && begun)
-        writer_end(writer);
+    writer_end(writer);
+}
+
+/* All of the network, or what may be reached of it. */
+static void write_network(struct writer *writer, const struct denial_list *denials)
+{
+    bool host = false;
+
+    if (!has_key(denials, "network") && !has_key(denials, "allow"))
+        return;
+    for (size_t i = 0; i < denials->count; i++)
+        host = host || (denials->items[i].noise == DENIAL_NOTABLE && denials->items[i].key &&
+                        strcmp(denials->items[i].key, "network") == 0 &&
+                        strcmp(denials->items[i].value, network_name(NETWORK_HOST)) == 0);
+    writer_object(writer, "network");
+    writer_text(writer, "mode", network_name(host ? NETWORK_HOST : NETWORK_LISTED));
+    if (!host)
+        write_values(writer, denials, "allow", false);
+    writer_end(writer);
 }
 
 bool denials_escalate(struct writer *writer, const char *key, const struct denial_list *denials)
 {
+    static const char *const lists[] = {"read", "write", "show", "unprotect", "sockets"};
     bool some = false, enough = true;
 
     for (size_t i = 0; i < denials->count; i++) {
@@ -287,8 +390,10 @@ bool denials_escalate(struct writer *writer, const char *key, const struct denia
         return false;
     writer_object(writer, key);
     writer_object(writer, "grant");
-    for (size_t i = 0; i < ARRAY_SIZE(grant_options); i++)
-        write_values(writer, denials, grant_options[i].key);
+    write_values(writer, denials, "mode", true);
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+        write_values(writer, denials, lists[i], false);
+    write_network(writer, denials);
     writer_end(writer);
     writer_array(writer, "options");
     for (size_t i = 0; i < denials->count; i++) {
@@ -313,8 +418,11 @@ void denial_write(struct writer *writer, const struct denial *denial)
     writer_text(writer, "operation", operations[denial->operation].name);
     writer_path(writer, "path", denial->path);
     writer_text(writer, "address", denial->address);
-    writer_text(writer, "evidence", "predicted");
-    writer_integer(writer, "pid", denial->pid);
+    writer_text(writer, "evidence", denial->refused ? "refused" : "predicted");
+    if (denial->pid > 0)
+        writer_integer(writer, "pid", denial->pid);
+    else
+        writer_null(writer, "pid");
     writer_path(writer, "executable", denial->executable);
     writer_integer(writer, "count", (int64_t)denial->count);
     writer_text(writer, "rule", denial->rule);

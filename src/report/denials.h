@@ -8,6 +8,7 @@
 #define CONFINE_REPORT_DENIALS_H
 
 #include "policy/resolve.h"
+#include "report/connection.h"
 #include "surface/surface.h"
 #include "util/writer.h"
 
@@ -42,11 +43,12 @@ enum denial_noise { DENIAL_NOTABLE = 0, DENIAL_TERMINAL_OF_SHELL, DENIAL_JAVA_PE
 
 struct denial {
     enum surface surface;
+    bool refused; /* whoever refused it tells of it; else it was foreseen */
     enum denial_operation operation;
     enum denial_noise noise;
     char *path;       /* canonical, as the command sees it; NULL: it is no file */
     char *address;    /* of the network; NULL: it is a file */
-    pid_t pid;        /* of the first */
+    pid_t pid;        /* of the first; 0: not known */
     char *executable; /* of the first; NULL: not known */
     uint64_t count;
     char *rule;      /* a word, and what it names */
@@ -76,6 +78,10 @@ struct denial_list {
  */
 int denials_add(struct denial_list *denials, const struct resolved *resolved, const struct denial *denial,
                 enum denial_rule rule, size_t index);
+
+/* denials_add_refused() - what the gateway has refused. Return: 0 or -ENOMEM. */
+int denials_add_refused(struct denial_list *denials, const struct resolved *resolved,
+                        const struct connections *connections);
 
 void denials_free(struct denial_list *denials);
 

@@ -337,6 +337,8 @@ int run_watch(struct run *run)
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     limits_own_files(run->resolved->policy, true);
     supervise(&run->supervision);
+    if (denials_add_refused(&run->report->denials, run->resolved, &run->report->connections) < 0)
+        run->report->denials.lost++;
     run->report->outcome.output_truncated = relays_truncated(&run->relays);
     limits_own_files(run->resolved->policy, false);
     run->liveness = -1;
