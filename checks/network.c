@@ -2,6 +2,7 @@
  * network.c - sockets of every family, to somebody who listens outside.
  */
 #include "network.h"
+#include "foreign.h"
 #include "place.h"
 
 #include "links/kernel_abi.h"
@@ -451,63 +452,17 @@ static int look_number(struct trial *trial)
     return trial->answer.errnum == 0 && trial->answer.number == trial->order.number[0];
 }
 
-#if defined(__x86_64__)
-static long call_32(long number, long a, long b, long c, long d, long e)
-{
-    long result;
-
-    __asm__ volatile("push %%rbp; mov %6, %%rbp; int $0x80; pop %%rbp" /* the sixth argument is not used */
-                     : "=a"(result)
-                     : "a"(number), "b"(a), "c"(b), "d"(c), "S"(d), "r"((long)0), "D"(e)
-                     : "memory", "r8", "r9", "r10", "r11");
-    return result;
-}
-
-/* Memory that a 32-bit pointer reaches: this program is not moved. */
-static union name low_name;
-static char low_mark[MARK_SIZE];
-
 static int act_foreign_entry(const struct order *order, struct answer *answer)
 {
-    long fd = call_32(359 /* socket */, AF_INET, SOCK_DGRAM, 0, 0, 0), result;
-
     (void)answer;
-    if (fd < 0)
-        return (int)-fd;
-    if ((uintptr_t)low_mark >> 32)
-        return ENOSYS;
-    low_name = loopback(order->number[0]);
-    memcpy(low_mark, order->mark, MARK_SIZE);
-    result = call_32(362 /* connect */, fd, KERNEL_PTR(&low_name), sizeof(low_name.in), 0, 0);
-    if (result < 0)
-        return (int)-result;
-    result = call_32(4 /* write */, fd, KERNEL_PTR(low_mark), MARK_SIZE - 1, 0, 0);
-    return result < 0 ? (int)-result : 0;
+    return foreign_send(order->number[0], order->mark);
 }
 
-/* By the one call of all sockets, whose number is a harmless call's among those of 64 bits. */
-static int call_32_socket(int which, long a, long b, long c)
-{
-    static uint32_t arguments[3];
-
-    arguments[0] = (uint32_t)a;
-    arguments[1] = (uint32_t)b;
-    arguments[2] = (uint32_t)c;
-    if ((uintptr_t)arguments >> 32)
-        return -ENOSYS;
-    return (int)call_32(102 /* socketcall */, which, KERNEL_PTR(arguments), 0, 0, 0);
-}
-
+#if defined(__x86_64__)
 static int act_foreign_sockets(const struct order *order, struct answer *answer)
 {
-    int fd = call_32_socket(1 /* socket */, AF_INET, SOCK_DGRAM, 0), result;
-
     (void)answer;
-    if (fd < 0)
-        return -fd;
-    low_name = loopback(order->number[0]);
-    result = call_32_socket(3 /* connect */, fd, KERNEL_PTR(&low_name), sizeof(low_name.in));
-    return result < 0 ? -result : send_mark(fd, order);
+    return foreign_send_old(order->number[0], order->mark);
 }
 
 static int act_x32(const struct order *order, struct answer *answer)
@@ -557,9 +512,9 @@ const struct attempt network_attempts[] = {
      act_diagnose, look_number, NULL},
     OTHER("NET-19", "socket(AF_VSOCK)", "make a socket to the machine below", act_vsock),
     OTHER("NET-20", "socket(AF_ALG)", "use the kernel's ciphers", act_alg),
+    UDP("NET-22", "socket(), connect(), write() of 32 bits",
+        "send a datagram by the calls of 32-bit programs", act_foreign_entry, look_received),
 #if defined(__x86_64__)
-    UDP("NET-22", "int 0x80: socket(), connect(), write()", "send a datagram by the calls of 32-bit programs",
-        act_foreign_entry, look_received),
     UDP("NET-48", "int 0x80: socketcall(), write()", "send a datagram by the old call of 32-bit programs",
         act_foreign_sockets, look_received),
     UDP("NET-23", "socket | 0x40000000", "send a datagram by the calls of x32 programs", act_x32,

@@ -275,6 +275,7 @@ struct sock_fprog {
 
 #ifndef AUDIT_ARCH_X86_64
 #define AUDIT_ARCH_I386    0x40000003U
+#define AUDIT_ARCH_ARM     0x40000028U
 #define AUDIT_ARCH_X86_64  0xc000003eU
 #define AUDIT_ARCH_AARCH64 0xc00000b7U
 #endif
@@ -306,8 +307,7 @@ struct capability_data {
 #define SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED 0x80
 #endif
 
-/* --- descriptors, directories, processes, keys -----------------------------------------------------------
- */
+/* --- descriptors, directories, processes, keys ---------------------------------------------------------- */
 
 #ifndef CLOSE_RANGE_UNSHARE
 #define CLOSE_RANGE_UNSHARE (1U << 1)
