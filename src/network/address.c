@@ -8,6 +8,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <time.h>
 
 struct row {
     const char *base;
@@ -202,7 +203,7 @@ static int try_route(const struct address *address)
            memcmp(own.bytes, address->bytes, sizeof(own.bytes)) == 0;
 }
 
-int address_is_own(const struct address *address)
+static int ask_kernel(const struct address *address)
 {
     /* Nobody has it. Where it can be bound, every address can (ip_nonlocal_bind), and that says nothing. */
     static const struct address nobody[2] = {{.bytes = {240, 0, 0, 1}},
@@ -214,6 +215,27 @@ int address_is_own(const struct address *address)
     if (bound < 0)
         return bound;
     return try_bind(&nobody[address->six]) == 1 ? try_route(address) : 1;
+}
+
+int address_is_own(const struct address *address)
+{
+    /* Addresses come and go, but not within a second; and a build asks for the same few all the time. */
+    static struct {
+        struct address address;
+        time_t until;
+        int own;
+    } known[16];
+    size_t at = (address->bytes[3] ^ address->bytes[7] ^ address->bytes[15]) % ARRAY_SIZE(known);
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (known[at].until <= now.tv_sec || known[at].address.six != address->six ||
+        memcmp(known[at].address.bytes, address->bytes, sizeof(address->bytes)) != 0) {
+        known[at].own = ask_kernel(address);
+        known[at].address = *address;
+        known[at].until = now.tv_sec + 1;
+    }
+    return known[at].own;
 }
 
 bool address_in_rule(const struct rule *rule, const struct address *address)

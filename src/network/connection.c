@@ -19,19 +19,26 @@
 #define MEMBER(pointer, member)                                                                              \
     ((struct connection *)(void *)((char *)(pointer)-offsetof(struct connection, member)))
 
-/* Of both ends: no waiting for more to send; a peer that has vanished is found within two minutes. */
-static void set_options(int fd)
+void connection_set_options(int fd)
 {
     static const struct {
         int level, option, value;
-    } options[] = {{IPPROTO_TCP, TCP_NODELAY, 1},
-                   {SOL_SOCKET, SO_KEEPALIVE, 1},
-                   {IPPROTO_TCP, TCP_KEEPIDLE, 60},
-                   {IPPROTO_TCP, TCP_KEEPINTVL, 15},
-                   {IPPROTO_TCP, TCP_KEEPCNT, 4}};
+    } options[] = {
+        {IPPROTO_TCP, TCP_NODELAY, 1}, {SOL_SOCKET, SO_KEEPALIVE, 1}, {IPPROTO_TCP, TCP_KEEPIDLE, 60}};
 
     for (size_t i = 0; i < ARRAY_SIZE(options); i++)
         setsockopt(fd, options[i].level, options[i].option, &options[i].value, sizeof(options[i].value));
+}
+
+/* What lives for so long may be forgotten by its peer; short connections are spared the calls. */
+static void on_alive(struct timer *timer)
+{
+    connection_set_options(MEMBER(timer, timer)->server.watch.fd);
+}
+
+void connection_keep(struct connection *connection)
+{
+    timer_begin(&connection->gateway->loop, &connection->timer, TIMER_DIAL, on_alive);
 }
 
 static void close_end(struct connection *connection, struct end *end, bool reset)
@@ -127,6 +134,7 @@ static void on_dialled(struct dial *dialled, int fd, size_t at, int error)
 {
     struct connection *connection = dialled->owner;
     struct gateway *gateway = connection->gateway;
+    static const int on = 1;
 
     connection->address = dialled->addresses[at];
     connection->dialled = true;
@@ -134,14 +142,14 @@ static void on_dialled(struct dial *dialled, int fd, size_t at, int error)
         fail(connection, error, NULL);
         return;
     }
-    set_options(fd);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     error = watch_take(&gateway->loop, &connection->server.watch, fd, NULL);
     if (error) {
         fd_close(fd);
         fail(connection, error, NULL);
         return;
     }
-    timer_end(&connection->timer);
+    connection_keep(connection);
     connection->state = STATE_RELAY;
     connection->dial = NULL;
     free(dialled);
@@ -380,7 +388,6 @@ void connection_begin(struct listener *listener, int fd)
         fd_close(fd);
         return;
     }
-    set_options(fd);
     connection->gateway = gateway;
     connection->server.watch.fd = -1;
     connection->id = ++gateway->last_id;

@@ -53,7 +53,7 @@ static void on_attempt(struct watch *watch)
 
     if (!(watch->events & (EPOLLOUT | EPOLLERR | EPOLLHUP)))
         return;
-    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &errnum, &length) != 0)
+    if (watch->events & (EPOLLERR | EPOLLHUP) && getsockopt(fd, SOL_SOCKET, SO_ERROR, &errnum, &length) != 0)
         errnum = errno;
     if (errnum) {
         fail_attempt(attempt, -errnum);

@@ -82,11 +82,11 @@ int filter_first(struct connection *connection, const char *data, size_t length,
     if (passes < 0)
         return passes;
     if (passes == 0) {
-        if (!connection->timer.node.after)
+        if (connection->timer.call != on_slow || !connection->timer.node.after)
             timer_begin(&connection->gateway->loop, &connection->timer, TIMER_HANDSHAKE, on_slow);
         return 0;
     }
-    timer_end(&connection->timer);
+    connection_keep(connection);
     text_add_bytes(out, head->data, head->length);
     text_free(head);
     connection->filters[FROM_CLIENT] = NULL;

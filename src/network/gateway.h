@@ -153,6 +153,11 @@ bool listener_has_port(const struct gateway *gateway, uint16_t port, const char 
 
 /* --- connection.c
  * -------------------------------------------------------------------------------------------- */
+/* connection_set_options() - of both ends: no waiting for more to send, and a peer that has vanished is
+ * found. What is accepted has the options of its listener. */
+void connection_set_options(int fd);
+/* connection_keep() - it is relayed now; nothing else waits for its timer. */
+void connection_keep(struct connection *connection);
 /* connection_begin() - @fd is taken over, also when there is no memory. */
 void connection_begin(struct listener *listener, int fd);
 void connection_socket(struct gateway *gateway, uint64_t id, int fd); /* -1: there is none */

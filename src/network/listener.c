@@ -275,6 +275,8 @@ int listener_begin(struct gateway *gateway, enum role role, uint16_t port, const
     else if (role == ROLE_TCP)
         port = ntohs(own.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&own)->sin6_port
                                                : ((struct sockaddr_in *)&own)->sin_port);
+    if (type == SOCK_STREAM)
+        connection_set_options(fd);
     listener = calloc(1, sizeof(*listener));
     error = listener ? watch_begin(&gateway->loop, &listener->watch, fd, roles[role].call) : -ENOMEM;
     /* accept() must not wait when a connection has gone in between. */

@@ -166,6 +166,17 @@ static bool is_readable(const struct end *end)
     return !end->ended && end->watch.events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR);
 }
 
+/* Is there nothing left that could come or go? */
+static bool is_over(const struct connection *connection)
+{
+    const struct end *client = &connection->client, *server = &connection->server;
+
+    if (connection->protocol == PROTOCOL_HTTP && server->ended && client->held_length == 0)
+        return true;
+    return (client->ended || server->error) && (server->ended || client->error) && client->held_length == 0 &&
+           server->held_length == 0;
+}
+
 /* Return: 0, or -errno: the connection is over. */
 static int pump(struct connection *connection, int from)
 {
@@ -187,21 +198,10 @@ static int pump(struct connection *connection, int from)
         to->shut = true;
         /* A request that is alone on its connection ends by its length; to end the sending as well confuses
          * some. */
-        if (from != FROM_CLIENT || connection->protocol != PROTOCOL_HTTP)
+        if ((from != FROM_CLIENT || connection->protocol != PROTOCOL_HTTP) && !is_over(connection))
             shutdown(to->watch.fd, SHUT_WR);
     }
     return more < 0 ? more : 0;
-}
-
-/* Is there nothing left that could come or go? */
-static bool is_over(const struct connection *connection)
-{
-    const struct end *client = &connection->client, *server = &connection->server;
-
-    if (connection->protocol == PROTOCOL_HTTP && server->ended && client->held_length == 0)
-        return true;
-    return (client->ended || server->error) && (server->ended || client->error) && client->held_length == 0 &&
-           server->held_length == 0;
 }
 
 static void close_filtered(struct connection *connection, int error)
