@@ -75,7 +75,7 @@ static const struct row rows[] = {
     NUMBER("newer-numbers", "x32 execve", "x32", 520),
     NUMBER("unassigned-numbers", "first", NULL, 337),
 #else
-    NUMBER("foreign-arch", "mkdir of 32 bits", "arm32", 39),
+    NUMBER("foreign-arch", "connect of 32 bits", "arm32", 283),
     NUMBER("foreign-arch", "socket of 32 bits", "arm32", 281),
     NUMBER("unassigned-numbers", "first", NULL, 295),
 #endif
