@@ -142,7 +142,7 @@ int build_refuse_gateway(const struct builder *b, struct error *error)
 {
     bool listed = b->resolved->policy->network == NETWORK_LISTED;
 
-    if (!network_gateway(&b->resolved->network))
+    if (!network_gateway(&b->resolved->network) || b->advisory)
         return 0;
     error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, listed ? "no-network-namespace" : "no-listeners",
               "the backend %s has no network for the command in which %s", b->plan->backend,

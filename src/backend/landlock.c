@@ -87,6 +87,19 @@ static int refuse_sockets(const struct builder *b, struct error *error)
     return 0;
 }
 
+/* There is no network of the command's own in which a list could be held. Who accepts that gets variables. */
+static int take_list(struct builder *b, struct error *error)
+{
+    const struct own_network *network = &b->resolved->network;
+    bool ports = b->resolved->policy->list[LIST_FORWARD].count > 0 || network->published_count > 0;
+
+    b->advisory = b->resolved->policy->network == NETWORK_LISTED && is_open(b, SURFACE_NET_LISTED) &&
+                  !ports && b->supervised;
+    b->plan->gateway = b->plan->advisory = b->advisory;
+    b->plan->landlock_abi = b->host->landlock_abi;
+    return build_refuse_gateway(b, error);
+}
+
 static int plan_landlock(const struct resolved *resolved, const struct host *host, bool supervised,
                          struct plan *plan, struct error *error)
 {
@@ -98,7 +111,7 @@ static int plan_landlock(const struct resolved *resolved, const struct host *hos
     plan->private_tmp = supervised && resolved->policy->tmp == TMP_PRIVATE;
     r = refuse_host(&b, error);
     if (r == 0)
-        r = build_refuse_gateway(&b, error);
+        r = take_list(&b, error);
     if (r == 0)
         r = refuse_unhidden(&b, error);
     if (r == 0)

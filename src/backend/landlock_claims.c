@@ -90,10 +90,12 @@ static void claim_network(struct builder *b)
     int abi = b->host->landlock_abi;
 
     plan_reason(b->plan, SURFACE_NET_LISTED,
-                b->resolved->policy->network == NETWORK_LISTED ? "no-network-namespace" : "not-listed-mode");
+                b->advisory                                      ? "advisory"
+                : b->resolved->policy->network == NETWORK_LISTED ? "no-network-namespace"
+                                                                 : "not-listed-mode");
     if (!cuts_network(b)) {
         for (size_t i = 0; i < ARRAY_SIZE(surfaces); i++)
-            plan_reason(b->plan, surfaces[i], "network-host");
+            plan_reason(b->plan, surfaces[i], b->advisory ? "advisory" : "network-host");
         return;
     }
     /* One group of the filter holds TCP and UDP: INET sockets as a whole. */

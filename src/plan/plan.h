@@ -122,6 +122,7 @@ struct plan {
     bool joined;      /* into a session: what is left behind the command lives on until its end */
     bool private_tmp; /* the run makes a temp directory, and TMPDIR names it */
     bool terminal;    /* the command gets a terminal of its own */
+    bool advisory;    /* with a gateway: only variables lead to it, and nobody has to obey them */
     bool gateway;     /* somebody outside accepts on what listens in the network namespace */
     bool observed;    /* the chain announces calls to an observer */
     bool overlays;    /* the chain mounts the overlay of each cache that has one */

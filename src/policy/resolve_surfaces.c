@@ -155,6 +155,19 @@ static void mark_named(const struct policy *policy, bool *named)
         named[SURFACE_TTY_READ] = named[SURFACE_TTY_INJECT] = named[SURFACE_TTY_STATE] = true;
 }
 
+/* A list that nobody has to obey is accepted only where there is one. */
+static int refuse_open_list(struct resolving *resolving)
+{
+    static const enum surface surface = SURFACE_NET_LISTED;
+
+    if (!resolving->resolved->open[surface] || resolving->policy->network == NETWORK_LISTED)
+        return 0;
+    error_set(resolving->error, ERROR_POLICY_INVALID, EINVAL, "not-openable",
+              "--open %s: it cannot be opened without a list", surface_table[surface].name);
+    error_surface(resolving->error, surface_table[surface].name);
+    return error_hint(resolving->error, "name what may be reached: --allow RULE; or use --network host");
+}
+
 int resolve_surfaces(struct resolving *resolving)
 {
     struct resolved *resolved = resolving->resolved;
@@ -166,7 +179,7 @@ int resolve_surfaces(struct resolving *resolving)
     if (r < 0 || resolved->mode == MODE_DANGER_FULL_ACCESS)
         return r; /* nothing is named where everything is open: --require refuses by itself */
     mark_named(resolving->policy, resolved->named);
-    return 0;
+    return refuse_open_list(resolving);
 }
 
 /* --- descriptors --------------------------------------------------------------------------------------- */

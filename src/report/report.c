@@ -116,6 +116,7 @@ static void add_start(const struct report *report, struct sentences *sentences)
             resolved ? mode_name(resolved->mode) : "?",
             !resolved                                   ? "?"
             : resolved->mode == MODE_DANGER_FULL_ACCESS ? networks[NETWORK_HOST]
+            : report->plan && report->plan->advisory    ? "advisory network list"
                                                         : networks[resolved->policy->network],
             report->backend ? report->backend : "none", resolved && resolved->session ? ", session " : "",
             resolved && resolved->session ? resolved->session->name : "");

@@ -28,7 +28,7 @@
 
 void gateway_clear(struct gateway *gateway)
 {
-    *gateway = (struct gateway){.fd = -1, .errors = -1, .hand = HAND_NONE};
+    *gateway = (struct gateway){.fd = -1, .errors = -1, .advisory = -1, .hand = HAND_NONE};
 }
 
 static int fail(struct gateway *gateway, int errnum, const char *what)
@@ -90,34 +90,56 @@ static int listen_outside(struct gateway *gateway)
     return 0;
 }
 
+/* Where nothing holds the list: a proxy on the host's loopback, for who obeys the variables. */
+static int listen_advisory(struct gateway *gateway)
+{
+    struct sockaddr_in address;
+    socklen_t size = sizeof(address);
+
+    gateway->advisory = listen_on(AF_INET, 0);
+    if (gateway->advisory < 0 || getsockname(gateway->advisory, (struct sockaddr *)&address, &size) != 0)
+        return fail(gateway, gateway->advisory < 0 ? -gateway->advisory : errno, "listen for the proxy");
+    gateway->proxy_port = ntohs(address.sin_port);
+    if (strings_add(&gateway->report->warnings,
+                    "advisory: nothing here holds a list; programs that ignore proxy variables are not "
+                    "stopped") < 0)
+        return error_no_memory(&gateway->report->error);
+    return 0;
+}
+
 /* --- start and end -------------------------------------------------------------------------------------- */
 
-int gateway_start(struct gateway *gateway, const struct plan *plan, const struct resolved *resolved,
-                  struct report *report)
+int gateway_prepare(struct gateway *gateway, const struct plan *plan, const struct resolved *resolved,
+                    struct report *report)
 {
-    int ends[2], r;
-
     gateway->wanted = plan->gateway;
     if (!gateway->wanted)
         return 0;
     gateway->plan = plan;
     gateway->resolved = resolved;
     gateway->report = report;
+    gateway->proxy_port = resolved->network.proxy_port;
     gateway->listeners = calloc(resolved->network.listener_count + 1, sizeof(int));
     if (!gateway->listeners)
         return error_no_memory(&report->error);
     for (size_t i = 0; i < resolved->network.listener_count; i++)
         gateway->listeners[i] = -1;
-    r = listen_outside(gateway);
-    if (r < 0)
-        return r;
+    return plan->advisory ? listen_advisory(gateway) : listen_outside(gateway);
+}
+
+int gateway_start(struct gateway *gateway)
+{
+    int ends[2], r;
+
+    if (!gateway->wanted)
+        return 0;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return fail(gateway, errno, "make the gateway's channel");
     gateway->fd = ends[0];
-    r = gateway_spawn(gateway, ends[1], &report->error);
+    r = gateway_spawn(gateway, ends[1], &gateway->report->error);
     fd_close(ends[1]);
     if (r == 0 && gateway_say_start(gateway) < 0)
-        return gateway_failed(gateway, &report->error);
+        return gateway_failed(gateway, &gateway->report->error);
     return r;
 }
 
@@ -191,7 +213,7 @@ static int check_listeners(struct gateway *gateway)
 {
     const struct own_network *network = &gateway->resolved->network;
 
-    for (size_t i = 0; i < network->listener_count; i++)
+    for (size_t i = 0; i < network->listener_count && !gateway->plan->advisory; i++)
         if (gateway->listeners[i] < 0 && !strchr(network->listeners[i].word, '['))
             return fail(gateway, EPROTO, "get all listeners of the command's network");
     return 0;
@@ -230,6 +252,7 @@ static void let_go(struct gateway *gateway)
     free(gateway->listeners);
     free(gateway->published);
     gateway->listeners = gateway->published = NULL;
+    gateway->advisory = fd_close(gateway->advisory);
     gateway->fd = fd_close(gateway->fd);
     gateway->errors = fd_close(gateway->errors);
 }

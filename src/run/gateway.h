@@ -19,11 +19,13 @@ struct gateway {
     const struct resolved *resolved;
     struct report *report;
     struct supervision *supervision;
-    int fd;         /* our end; -1: none, or it has gone */
-    int errors;     /* what its chain says on stderr; -1: none */
-    pid_t pid;      /* 0: none, or reaped */
-    int *listeners; /* by the words of `--listen`; -1: not made, or handed on */
-    int *published; /* on the host's loopback, two for each port; -1: none */
+    int fd;              /* our end; -1: none, or it has gone */
+    int errors;          /* what its chain says on stderr; -1: none */
+    pid_t pid;           /* 0: none, or reaped */
+    int *listeners;      /* by the words of `--listen`; -1: not made, or handed on */
+    int advisory;        /* plan->advisory: the proxy's listener on the host's loopback; -1: none */
+    unsigned proxy_port; /* of the proxy: inside, or of that one; 0: there is none */
+    int *published;      /* on the host's loopback, two for each port; -1: none */
     struct hand hand;
     struct strings pinned; /* names that got an address of their own by `allow` */
     bool confined, ready, ended;
@@ -35,12 +37,19 @@ struct gateway {
 void gateway_clear(struct gateway *gateway);
 
 /*
- * gateway_start() - start it, where the plan has one; it gets ready while the chain restricts itself.
+ * gateway_prepare() - everything that has to be there before the command's chain: ports out here.
  *
  * Return: 0, or a negative errno with the error of @report set.
  */
-int gateway_start(struct gateway *gateway, const struct plan *plan, const struct resolved *resolved,
-                  struct report *report);
+int gateway_prepare(struct gateway *gateway, const struct plan *plan, const struct resolved *resolved,
+                    struct report *report);
+
+/*
+ * gateway_start() - start it, where the plan has one; it gets ready while the chain restricts itself.
+ *
+ * Return: 0, or a negative errno with the error of the report set.
+ */
+int gateway_start(struct gateway *gateway);
 
 /* gateway_take() - listeners that the chain has handed out. Takes the descriptors over. Return: whether they
  * are what was asked for. */

@@ -56,7 +56,7 @@ int gateway_say(struct gateway *gateway, const char *type, const char *key, cons
 int gateway_say_start(struct gateway *gateway)
 {
     const struct own_network *network = &gateway->resolved->network;
-    bool listed = network->rules.count > 0;
+    bool listed = network->rules.count > 0 && !gateway->plan->advisory;
     struct writer writer;
 
     begin(&writer, "start");
@@ -102,7 +102,7 @@ int gateway_say_listeners(struct gateway *gateway)
                                         [LISTENER_PROXY] = "proxy",
                                         [LISTENER_FORWARD] = NULL};
     const struct own_network *network = &gateway->resolved->network;
-    int r = 0;
+    int r = say_listener(gateway, "listen", roles[LISTENER_PROXY], NULL, 0, &gateway->advisory);
 
     for (size_t i = 0; i < network->listener_count && r == 0; i++) {
         const struct listener *listener = &network->listeners[i];
@@ -110,7 +110,7 @@ int gateway_say_listeners(struct gateway *gateway)
         r = say_listener(gateway, roles[listener->role] ? "listen" : "forward", roles[listener->role],
                          listener->name, listener->host, &gateway->listeners[i]);
     }
-    for (size_t i = 0; i < 2 * network->published_count && r == 0; i++)
+    for (size_t i = 0; gateway->published && i < 2 * network->published_count && r == 0; i++)
         r = say_listener(gateway, "publish", NULL, NULL, network->published[i / 2].inside,
                          &gateway->published[i]);
     return r;
@@ -245,6 +245,8 @@ static int hear_listen_wanted(struct gateway *gateway, const json_t *message)
     int64_t port = take_number(message, "port", 0);
     int r;
 
+    if (gateway->plan->advisory) /* all of it comes by the proxy */
+        return 0;
     if (name && !find_pin(gateway, name, four, six))
         name = NULL;
     r = add_listener(gateway, four, (unsigned)port, name);
@@ -300,7 +302,7 @@ int gateway_allow(struct gateway *gateway, const char *text)
 
     if (!rule_parse(text, &rule))
         return -EINVAL;
-    if (rule.address && network_local(&rule, local, sizeof(local))) {
+    if (rule.address && !gateway->plan->advisory && network_local(&rule, local, sizeof(local))) {
         snprintf(word, sizeof(word), "--local %s", local);
         r = hand_ask(&gateway->hand, gateway->resolved, word, NULL);
     }

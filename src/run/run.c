@@ -179,6 +179,9 @@ static int start_chain(struct run *run)
     r = planted_begin(&run->planted, run->resolved, run->landlock_abi);
     if (r < 0)
         return run_fail(run, -r, "keep what repositories were like");
+    r = gateway_prepare(&run->gateway, run->plan, run->resolved, run->report);
+    if (r < 0)
+        return r;
     if (run->plan->terminal)
         terminal_list(&run->terminal, run->stderr_fd, onto, sizeof(onto));
     fds = (struct chain_fds){.channel = run->their_channel,
@@ -188,6 +191,7 @@ static int start_chain(struct run *run)
                              .stderr_fd = run->stderr_fd,
                              .tmp = run->tmp.fd,
                              .ahead = forerunner_for(run->plan),
+                             .proxy_port = run->gateway.proxy_port,
                              .launcher = launcher};
     r = launch_prepare(&run->launch, run->plan, run->resolved, &fds, run->attestation.sentinel, NULL,
                        run->plan->private_tmp ? run->tmp.path : NULL, run->command);
@@ -206,7 +210,7 @@ static int start_chain(struct run *run)
     run->stderr_fd = fd_close(run->stderr_fd);
     relays_handed_over(&run->relays);
     run->terminal.theirs = fd_close(run->terminal.theirs);
-    return gateway_start(&run->gateway, run->plan, run->resolved, run->report);
+    return gateway_start(&run->gateway);
 }
 
 /* --- 3. what lives in the loop ----------------------------------------------------------------------------

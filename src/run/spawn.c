@@ -261,17 +261,16 @@ static const struct proxy_variable {
     {"NODE_USE_ENV_PROXY=", "1"},
 };
 
-static bool is_proxy_variable(const struct resolved *resolved, const char *variable)
+static bool is_proxy_variable(const char *variable)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(proxy_variables) && resolved->network.proxy_port; i++)
+    for (size_t i = 0; i < ARRAY_SIZE(proxy_variables); i++)
         if (strncmp(variable, proxy_variables[i].assignment, strlen(proxy_variables[i].assignment)) == 0)
             return true;
     return false;
 }
 
-static int add_proxy(struct launch *launch, const struct resolved *resolved)
+static int add_proxy(struct launch *launch, unsigned port)
 {
-    unsigned port = resolved->network.proxy_port;
     int r = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(proxy_variables) && port && r == 0; i++) {
@@ -341,7 +340,7 @@ static int add_caches(struct launch *launch, const struct plan *plan, const stru
 
 /* The resolved environment, then the caches', with the temp directory's name where it belongs. */
 static int build_environment(struct launch *launch, const struct plan *plan, const struct resolved *resolved,
-                             const char *tmp_path)
+                             unsigned proxy_port, const char *tmp_path)
 {
     bool plain = false;
     size_t count;
@@ -358,7 +357,7 @@ static int build_environment(struct launch *launch, const struct plan *plan, con
     for (size_t i = 0; i < resolved->env.count && r == 0; i++) {
         const char *variable = resolved->env.items[i];
 
-        if ((tmp_path && is_replaced(variable)) || is_proxy_variable(resolved, variable) ||
+        if ((tmp_path && is_replaced(variable)) || (proxy_port && is_proxy_variable(variable)) ||
             ((initials & initial(variable)) && is_cache_variable(plan, resolved, variable)))
             continue;
         r = lend(&launch->env, variable);
@@ -366,7 +365,7 @@ static int build_environment(struct launch *launch, const struct plan *plan, con
     if (r == 0)
         r = add_caches(launch, plan, resolved, tmp_path);
     if (r == 0)
-        r = add_proxy(launch, resolved);
+        r = add_proxy(launch, proxy_port);
     if (r == 0 && tmp_path)
         r = add_tmp(launch, &resolved->env, tmp_path, plain);
     return r;
@@ -410,7 +409,7 @@ int launch_prepare(struct launch *launch, const struct plan *plan, const struct 
     for (size_t i = 0; i < plan->word_count && r == 0; i++)
         r = add_word(launch, &plan->words[i], resolved, fds, sentinel, checks, command);
     if (r == 0)
-        r = build_environment(launch, plan, resolved, tmp_path);
+        r = build_environment(launch, plan, resolved, fds->proxy_port, tmp_path);
     if (r == 0 && plan->foreign)
         r = hide_environment(launch);
     if (r < 0)

@@ -41,7 +41,7 @@ const struct surface_info surface_table[SURFACE_COUNT] = {
     ROW(NET_OTHER, "net.other", "network", TRIED, BY_NETWORK_NONE, "other socket families (raw, packet, netlink, vsock, alg and so on) can be used",
         NULL),
     ROW(NET_LISTED, "net.listed", "network", TRIED, BY_LISTED, "hosts that are not on the list can be reached",
-        "name what may be reached: --allow RULE; or use --network host"),
+        NULL),
     ROW(UNIX_PATH, "unix.path", "ipc", TRIED, BY_MODE, "services outside can be reached by pathname sockets",
         NULL),
     ROW(UNIX_ABSTRACT, "unix.abstract", "ipc", TRIED, BY_MODE, "services outside can be reached by abstract sockets",

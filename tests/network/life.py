@@ -203,6 +203,18 @@ def killed(backend, user):
         os.close(run.read)
 
 
+def advisory():
+    run = Run(['-b', 'landlock', '--user', 'keep', '--allow', 'web.test'], ['true'])
+    tap.point(run.status == 125 and run.report['error']['surface'] == 'net.listed' and '--open net.listed' in run.errors, 'without namespaces a list is refused', run)
+    run = Run(['-b', 'landlock', '--user', 'keep', '--open', 'net.listed', '--allow', 'web.test'],
+              ['sh', '-c', 'curl -sS http://web.test/hello; curl -sS -o /dev/null -w "%{http_code}" http://evil.test/hello'])
+    claim = [one for one in run.report['surfaces'] if one['id'] == 'net.listed'][0]
+    tap.point(run.out == 'hello\n403' and (claim['state'], claim['reason']) == ('open', 'advisory') and 'advisory network list' in run.report['summary'] and
+              any(word.startswith('advisory: ') for word in run.report['warnings']), 'or advisory, and called so', f'{run} {claim}')
+    run = Run(['--open', 'net.listed'], ['true'])
+    tap.point(run.status == 125 and run.report['error']['reason'] == 'not-openable', 'which means nothing without a list', run)
+
+
 def silent():
     start = time.monotonic()
     run = Run(['--allow', 'web.test:9999', '--timeout', '2s', '--grace', '0s'], ['python3', '-c', 'import socket; s = socket.create_connection(("web.test", 9999)); s.recv(1)'])
@@ -219,6 +231,7 @@ for caller in outside.callers():
 for one in BACKENDS:
     control(one)
 report()
+advisory()
 silent()
 status = tap.done()
 world.close()
