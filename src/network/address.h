@@ -21,8 +21,9 @@ enum address_kind {
     ADDRESS_LOOPBACK,   /* as well; it has a way of its own (`--forward`) */
     ADDRESS_LINK_LOCAL, /* a rule that names its range opens it, and all that follow */
     ADDRESS_METADATA,   /* where clouds hand out credentials */
-    ADDRESS_SPECIAL,    /* documentation, benchmarks, translation, not assigned */
-    ADDRESS_PRIVATE,    /* also opened by `private:` */
+    ADDRESS_SPECIAL,    /* translation, whose end cannot be seen; what is not assigned */
+    ADDRESS_RESERVED,   /* documentation, benchmarks, later use: also opened by `private:` */
+    ADDRESS_PRIVATE,    /* as well */
     ADDRESS_PUBLIC
 };
 

@@ -8,21 +8,22 @@
 #include <errno.h>
 
 const char *const reasons[REASON_COUNT] = {
-    [REASON_NOT_LISTED] = "not-listed",     [REASON_PORT] = "port-not-listed",
-    [REASON_BAD_NAME] = "bad-name",         [REASON_PRIVATE] = "address-private",
-    [REASON_LOOPBACK] = "address-loopback", [REASON_LINK_LOCAL] = "address-link-local",
-    [REASON_METADATA] = "address-metadata", [REASON_SPECIAL] = "address-special",
-    [REASON_OWN] = "address-own",           [REASON_NEVER] = "address-never",
-    [REASON_TLS_NAME] = "tls-name",         [REASON_TLS_NO_NAME] = "tls-no-name",
-    [REASON_TLS_BAD] = "tls-bad",           [REASON_HTTP_HOST] = "http-host",
-    [REASON_BAD_REQUEST] = "bad-request",   [REASON_NOT_SUPPORTED] = "not-supported",
+    [REASON_NOT_LISTED] = "not-listed",       [REASON_PORT] = "port-not-listed",
+    [REASON_BAD_NAME] = "bad-name",           [REASON_PRIVATE] = "address-private",
+    [REASON_LOOPBACK] = "address-loopback",   [REASON_LINK_LOCAL] = "address-link-local",
+    [REASON_METADATA] = "address-metadata",   [REASON_SPECIAL] = "address-special",
+    [REASON_RESERVED] = "address-reserved",   [REASON_OWN] = "address-own",
+    [REASON_NEVER] = "address-never",         [REASON_TLS_NAME] = "tls-name",
+    [REASON_TLS_NO_NAME] = "tls-no-name",     [REASON_TLS_BAD] = "tls-bad",
+    [REASON_HTTP_HOST] = "http-host",         [REASON_BAD_REQUEST] = "bad-request",
+    [REASON_NOT_SUPPORTED] = "not-supported",
 };
 
 static const enum reason reason_of_kind[] = {
     [ADDRESS_NEVER] = REASON_NEVER,           [ADDRESS_LOOPBACK] = REASON_LOOPBACK,
     [ADDRESS_LINK_LOCAL] = REASON_LINK_LOCAL, [ADDRESS_METADATA] = REASON_METADATA,
-    [ADDRESS_SPECIAL] = REASON_SPECIAL,       [ADDRESS_PRIVATE] = REASON_PRIVATE,
-    [ADDRESS_PUBLIC] = REASON_NONE,
+    [ADDRESS_SPECIAL] = REASON_SPECIAL,       [ADDRESS_RESERVED] = REASON_RESERVED,
+    [ADDRESS_PRIVATE] = REASON_PRIVATE,       [ADDRESS_PUBLIC] = REASON_NONE,
 };
 
 int rules_add(struct rules *rules, const char *text)
@@ -251,14 +252,14 @@ enum reason decide_address(const struct rules *rules, const struct target *targe
     size_t rule;
 
     ret_option[0] = '\0';
-    if (own == 0 && (range.kind == ADDRESS_PUBLIC || (range.kind == ADDRESS_PRIVATE && verdict->private)))
+    if (own == 0 && (range.kind == ADDRESS_PUBLIC || (range.kind >= ADDRESS_RESERVED && verdict->private)))
         return REASON_NONE;
     if (find_address(rules, address, target->port, own != 0, &rule, &reason))
         return REASON_NONE;
     if (reason == REASON_NOT_LISTED || reason == REASON_PORT) /* of the address; but its name is listed */
         reason = own ? REASON_OWN : reason_of_kind[range.kind];
     target_set(address, target->port, &there);
-    if (reason == REASON_PRIVATE)
+    if (reason == REASON_PRIVATE || reason == REASON_RESERVED)
         write_option(ret_option, "private:", target);
     else
         write_address_option(ret_option, &there, reason);

@@ -25,6 +25,7 @@ enum reason {
     REASON_LINK_LOCAL,
     REASON_METADATA,
     REASON_SPECIAL,
+    REASON_RESERVED,
     REASON_OWN,           /* an address of this machine */
     REASON_NEVER,         /* an address that no rule can open */
     REASON_TLS_NAME,      /* the ClientHello asks for another name */

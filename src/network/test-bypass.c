@@ -336,10 +336,10 @@ static const struct lead {
     {"multicast", "239.1.1.1", REASON_NEVER, REASON_NEVER},
     {"multicast of IPv6", "ff02::1", REASON_NEVER, REASON_NEVER},
     {"broadcast", "255.255.255.255", REASON_NEVER, REASON_NEVER},
-    {"reserved", "240.0.0.1", REASON_SPECIAL, REASON_SPECIAL},
-    {"documentation", "203.0.113.7", REASON_SPECIAL, REASON_SPECIAL},
-    {"our own pool", "198.18.16.1", REASON_SPECIAL, REASON_SPECIAL},
-    {"documentation of IPv6", "2001:db8::1", REASON_SPECIAL, REASON_SPECIAL},
+    {"reserved", "240.0.0.1", REASON_RESERVED, REASON_NONE},
+    {"documentation", "203.0.113.7", REASON_RESERVED, REASON_NONE},
+    {"our own pool", "198.18.16.1", REASON_RESERVED, REASON_NONE},
+    {"documentation of IPv6", "2001:db8::1", REASON_RESERVED, REASON_NONE},
     {"Teredo", "2001:0:1::1", REASON_SPECIAL, REASON_SPECIAL},
     {"discard", "100::1", REASON_SPECIAL, REASON_SPECIAL},
     {"not assigned", "4000::1", REASON_SPECIAL, REASON_SPECIAL},
@@ -358,7 +358,7 @@ TEST_EACH(leads_to_what_it_may, struct lead, leads)
     need(verdict.reason == REASON_NONE);
     check_int(decide_address(&rules, &target, &verdict, &address, option), row->plain);
     check(row->plain == REASON_NONE || row->plain == REASON_NEVER || option[0]);
-    if (row->plain == REASON_PRIVATE)
+    if (row->plain == REASON_PRIVATE || row->plain == REASON_RESERVED)
         check_str(option, "--allow private:allowed.test");
     snprintf(target.name, sizeof(target.name), "corp.test");
     decide_target(&rules, &target, &verdict);
