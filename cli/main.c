@@ -54,8 +54,12 @@ const struct command command_table[] = {
      .run = command_mcp,
      .usage = "[OPTIONS]",
      .what = "serve commands and files under this policy, as tools of an MCP server"},
+    {.name = "learn",
+     .bit = FOR_LEARN,
+     .run = command_learn,
+     .usage = "[OPTIONS] [--verify] -- COMMAND [ARG]...",
+     .what = "run a command, and propose the smallest policy that it needs"},
     {.name = "help", .run = command_help, .usage = "[COMMAND]", .what = "print the options of a command"},
-    {.name = "learn", .later = true},
     {.name = "serve", .later = true},
     {0},
 };

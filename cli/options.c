@@ -91,6 +91,8 @@ const struct option option_table[] = {
     {"only", 0, "GLOB", OPTION_OWN, OWN_ONLY, FOR_CHECK, battery_group,
      "the attempts whose id, group or surface matches"},
     {"list", 0, NULL, OPTION_OWN, OWN_LIST, FOR_CHECK, battery_group, "explain each attempt, and try none"},
+    {"verify", 0, NULL, OPTION_OWN, OWN_VERIFY, FOR_LEARN, output_group,
+     "run again under what is proposed, until nothing more is refused"},
     {"report", 0, "FILE|fd:N", OPTION_OWN, OWN_REPORT, FOR_ONE, output_group,
      "write the report there, one JSON object"},
     {"control", 0, "fd:N|unix:PATH", OPTION_OWN, OWN_CONTROL, FOR_ONE, output_group,
@@ -309,7 +311,7 @@ static int take_option(struct options *options, char **argv, size_t *at, struct 
 /* What stands behind the options: `--` and a command, or the paths of `policy`, or nothing. */
 static int take_rest(struct options *options, char **argv, size_t at, struct error *error)
 {
-    bool command = options->command & (FOR_RUN | FOR_EXEC | FOR_PLAN);
+    bool command = options->command & (FOR_RUN | FOR_EXEC | FOR_PLAN | FOR_LEARN);
 
     if (argv[at] && strcmp(argv[at], "--") == 0)
         at++;

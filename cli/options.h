@@ -24,8 +24,9 @@ enum {
     FOR_SESSION = FOR_SESSION_START | FOR_SESSION_LIST | FOR_SESSION_END,
     FOR_CHECK = 1 << 8,
     FOR_MCP = 1 << 9,
+    FOR_LEARN = 1 << 10,
     FOR_ONE = FOR_RUN | FOR_EXEC | FOR_PLAN | FOR_POLICY, /* one run, and what is said of it */
-    FOR_ALL = FOR_ONE | FOR_CHECK | FOR_MCP,
+    FOR_ALL = FOR_ONE | FOR_CHECK | FOR_MCP | FOR_LEARN,
 };
 
 /* What an option does; `target` says to what. */
@@ -55,6 +56,7 @@ enum own {
     OWN_HTML,
     OWN_LIST,
     OWN_ONLY,
+    OWN_VERIFY,
 };
 
 struct option {

@@ -18,11 +18,11 @@ usage "unknown command" "did you mean confine plan?" pln
 usage "unknown command, nothing near" "see: confine --help" zzzzzz
 usage "unknown option of confine" "--verbos" --verbos
 usage "control characters in a command" 'command "\x1b[2J"' $'\x1b[2J'
-for name in learn serve; do
+for name in serve; do
     usage "$name is not in this version" "command $name: it is not in this version" "$name" x -- touch "$dir/ran"
 done
 usage "help of something unknown" "did you mean confine probe?" help prob
-usage "help of something later" "not in this version" help learn
+usage "help of something later" "not in this version" help serve
 
 for name in run exec plan; do
     usage "$name: unknown option, nearest" "did you mean --workspace?" $name --worksapce . -- touch "$dir/ran"

@@ -1,0 +1,242 @@
+/*
+ * learn.c - `confine learn`: run, look at what is refused, and propose what would have allowed it.
+ *
+ * Theory of operation. Each run is a `confine run` of its own, as confined as the options say. What is
+ * refused to it becomes lines of a policy; with --verify the next run has them, and so on until nothing new
+ * is refused. The command runs as often: whatever it does inside is done again.
+ *
+ * Should:  print a policy that can be read in one look, and say what it does not cover.
+ * Mustn't: put anything into force beyond these runs, or store it.
+ */
+#define CONFINE_MAY_READ_ENVIRONMENT
+#include "cli/learn.h"
+#include "cli/cli.h"
+#include "kernel/program.h"
+#include "policy/accounts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ROUNDS      8
+#define REPORT_MOST (16U << 20)
+
+struct learning {
+    const struct options *options;
+    char **envp;
+    bool listed;    /* nobody has said which network: one where names are answered, and told */
+    json_t *report; /* of the last run */
+    int status;     /* its exit status */
+    struct proposal proposal;
+};
+
+/* Did somebody choose a network, or a backend that has none with a list? A policy file may. */
+static bool has_network(const struct options *options)
+{
+    const char *backend = options_value(options, OPTION_KEY, KEY_BACKEND);
+
+    if (backend && strcmp(backend, "auto") != 0 && strcmp(backend, "namespace") != 0)
+        return true;
+    for (size_t i = 0; i < options->given_count; i++)
+        if (strcmp(options->given[i].option->group, "Network") == 0)
+            return true;
+    return options->policies.count > 0;
+}
+
+static int make_words(const struct learning *learning, int report, struct strings *words)
+{
+    const struct options *options = learning->options;
+    int r = strings_add(words, "confine");
+
+    if (r == 0)
+        r = strings_add(words, "run");
+    if (r == 0)
+        r = strings_addf(words, "--report=fd:%d", report);
+    if (r == 0 && learning->listed)
+        r = strings_add(words, "--network=listed");
+    for (size_t i = 0; i < options->given_count && r == 0; i++) {
+        const struct option_given *given = &options->given[i];
+
+        if (given->option->kind == OPTION_OWN && given->option->target != OWN_POLICY)
+            continue;
+        r = given->value ? strings_addf(words, "--%s=%s", given->option->name, given->value)
+                         : strings_addf(words, "--%s", given->option->name);
+    }
+    if (r == 0)
+        r = proposal_words(&learning->proposal, words);
+    if (r == 0)
+        r = strings_add(words, "--");
+    for (char **word = options->argv; *word && r == 0; word++)
+        r = strings_add(words, *word);
+    return r;
+}
+
+/* The command's output goes where people read: on ours stands the policy. */
+_Noreturn static void become_run(const char *program, const struct strings *words, char **envp, int report)
+{
+    if (dup2(STDERR_FILENO, STDOUT_FILENO) == STDOUT_FILENO && fcntl(report, F_SETFD, 0) == 0)
+        execve(program, words->items, envp);
+    _exit(STATUS_REFUSED);
+}
+
+/* One run to its end. Return: 0 with report and status, or a negative errno with @error. */
+static int run_once(struct learning *learning, struct error *error)
+{
+    const char *program = program_path();
+    struct strings words = {0};
+    _cleanup_free_ char *text = NULL;
+    size_t length = 0;
+    int ends[2], r, status = 0;
+    pid_t pid;
+
+    if (!program || pipe2(ends, O_CLOEXEC) != 0)
+        return error_set(error, ERROR_INTERNAL, errno, "learn-failed", "learn: %s", strerror(errno));
+    r = make_words(learning, ends[1], &words);
+    pid = r == 0 ? fork() : -1;
+    if (pid == 0)
+        become_run(program, &words, learning->envp, ends[1]);
+    close(ends[1]);
+    strings_free(&words);
+    if (pid > 0) {
+        r = fd_read_all(ends[0], REPORT_MOST, &text, &length);
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+            ;
+    }
+    close(ends[0]);
+    json_decref(learning->report);
+    learning->report = text ? json_loadb(text, length, 0, NULL) : NULL;
+    learning->status = WIFEXITED(status) ? WEXITSTATUS(status) : STATUS_REFUSED;
+    if (pid > 0 && r == 0 && learning->report)
+        return 0;
+    return error_set(error, ERROR_INTERNAL, EIO, "learn-failed", "learn: the run left no report");
+}
+
+static bool has_started(const json_t *report)
+{
+    const char *kind = json_string_value(json_object_get(json_object_get(report, "outcome"), "kind"));
+
+    return kind && strcmp(kind, "not-started") != 0;
+}
+
+/* Did this machine refuse what was asked for? */
+static bool is_unavailable(const json_t *report)
+{
+    const char *code = json_string_value(json_object_get(json_object_get(report, "error"), "code"));
+
+    return code && strcmp(code, error_name(ERROR_SANDBOX_UNAVAILABLE)) == 0;
+}
+
+/* Was nothing refused but what modes refuse as well, and what programs do without? */
+static bool is_quiet(const json_t *report)
+{
+    const json_t *items = json_object_get(json_object_get(report, "denials"), "items");
+
+    for (size_t i = 0; i < json_array_size(items); i++) {
+        const json_t *denial = json_array_get(items, i);
+
+        if (json_is_null(json_object_get(denial, "noise")) &&
+            !json_is_true(json_object_get(denial, "by_mode")))
+            return false;
+    }
+    return true;
+}
+
+/* Was everything seen that could be refused? */
+static bool is_complete(const json_t *report)
+{
+    return json_is_true(json_object_get(json_object_get(report, "denials"), "complete"));
+}
+
+/* Runs until nothing new is refused, or once. @ret_held: nothing was refused any more that a policy grants.
+ * Return: 0, or a negative errno with @error. */
+static int learn(struct learning *learning, bool verify, bool *ret_held, struct error *error)
+{
+    int r = run_once(learning, error), added;
+
+    if (r == 0 && learning->listed && is_unavailable(learning->report)) {
+        learning->listed = false; /* not on every machine */
+        r = run_once(learning, error);
+    }
+    for (int round = 0; r == 0 && has_started(learning->report); round++) {
+        added = proposal_take(&learning->proposal, learning->report);
+        if (added >= 0 && proposal_generalise(&learning->proposal) < 0)
+            added = -ENOMEM;
+        if (added < 0)
+            return error_no_memory(error);
+        *ret_held = is_quiet(learning->report) && is_complete(learning->report);
+        if (!verify || (round > 0 && added == 0) || round == ROUNDS)
+            break;
+        r = run_once(learning, error);
+    }
+    return r;
+}
+
+static void tell(const struct learning *learning, bool verify, bool held)
+{
+    struct text text = {0};
+
+    for (size_t i = 0; i < learning->proposal.open.count && i < 5; i++)
+        text_addf(&text, "confine: no policy allows: %s\n", learning->proposal.open.items[i]);
+    if (learning->proposal.open.count > 5)
+        text_addf(&text, "confine: no policy allows: %zu more\n", learning->proposal.open.count - 5);
+    if (!is_complete(learning->report))
+        text_add(&text, "confine: not all that was refused has been seen\n");
+    if (verify)
+        text_addf(&text, "confine: the proposal %s; the command ended with %d\n",
+                  held ? "holds: nothing was refused by the sandbox"
+                       : "does not hold: something was refused still",
+                  learning->status);
+    else
+        text_add(&text, "confine: one run shows what was refused up to its end; --verify runs it again\n");
+    cli_say(&text);
+}
+
+/* The caller's home by the password database; NULL: not known. */
+static char *find_home(void)
+{
+    _cleanup_free_ char *passwd = NULL;
+    struct account account;
+
+    if (accounts_read(&passwd) < 0 || !account_find(passwd, getuid(), &account))
+        return NULL;
+    return strndup(account.home, account.home_length);
+}
+
+int command_learn(char **argv, char **envp)
+{
+    struct options options;
+    struct error error = {0};
+    struct learning learning = {.options = &options, .envp = envp};
+    _cleanup_free_ char *home = find_home();
+    struct writer writer = {0};
+    bool held = false, verify;
+    int r = options_parse(&options, "learn", FOR_LEARN, argv, &error);
+
+    if (r == 0 && options.help) {
+        options_free(&options);
+        help_command(command_by_name("learn"), &writer.text);
+        return cli_print(&writer.text);
+    }
+    verify = options_value(&options, OPTION_OWN, OWN_VERIFY);
+    learning.listed = !has_network(&options);
+    learning.proposal.home = home;
+    learning.proposal.env_home = getenv("HOME");
+    if (r == 0)
+        r = learn(&learning, verify, &held, &error);
+    if (r == 0 && has_started(learning.report)) {
+        proposal_write(&learning.proposal, learning.report, &writer);
+        text_add(&writer.text, "\n");
+        r = cli_print(&writer.text);
+        tell(&learning, verify, held);
+        r = r ? r : verify && !held;
+    } else {
+        r = r < 0 ? cli_fail(&error) : learning.status; /* the run has said why */
+    }
+    json_decref(learning.report);
+    proposal_free(&learning.proposal);
+    options_free(&options);
+    return r;
+}

@@ -1,0 +1,61 @@
+#!/bin/bash
+# learn.sh - what `confine learn` proposes, that it holds, and that it stays narrow.
+. "$(dirname "$0")/../cli/tap.sh"
+
+out=$(mktemp -d /var/tmp/confine-learn.XXXXXX)
+setsid sh -c 'while kill -0 "$1" 2>/dev/null; do sleep 1; done; rm -rf "$2"' sh $$ "$out" </dev/null >/dev/null 2>&1 &
+mkdir -p "$out"/{w,home/sub,there}
+user=()
+if [ "$(id -u)" -eq 0 ]; then
+    chown -R 65534:65534 "$out"
+    user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+fi
+export HOME=$out/home
+cd "$out/w" || exit 99
+learn() { status=0; "${user[@]}" "$confine" learn -w "$out/w" "$@" >"$dir/out" 2>"$dir/err" </dev/null || status=$?; }
+said() { python3 -c "import json, sys; d = json.load(open('$dir/out')); sys.exit(not ($1))" || why "$(cat "$dir/out" "$dir/err")"; }
+lines() { python3 -c "import json; d = json.load(open('$dir/out')); print(sum(len(v) for v in d.values() if isinstance(v, list)) + len(d.get('network', {}).get('allow', [])))"; }
+check() { # NAME STATUS CONDITION
+    [ "$status" -eq "$2" ] || why "status $status, not $2"
+    said "$3"
+    result $? "$1"
+}
+
+for backend in namespace landlock; do
+    learn -b $backend -- sh -c 'echo x >in'
+    check "$backend: what needs nothing" 0 '"write" not in d and d["mode"] == "workspace-write"'
+    learn -b $backend -- touch "$out/there/one"
+    check "$backend: one file, its directory" 0 "d['write'][0]['path'] == '$out/there' and 'touch' in d['write'][0]['why']"
+    [ ! -e "$out/there/one" ]
+    result $? "$backend: nothing is put into force"
+    learn -b $backend --verify -- sh -c "set -e; mkdir -p $out/there/a/b/c; for i in 1 2 3 4; do mkdir -p $out/there/d\$i/e; echo x >$out/there/d\$i/e/f; done"
+    check "$backend: it holds" 0 "[w['path'] for w in d['write']] == ['$out/there']"
+    grep -q 'the proposal holds' "$dir/err"
+    result $? "$backend: and that is said"
+    rm -rf "$out"/there/*
+    cat "$dir/out" >"$out/policy.json"
+    "${user[@]}" "$confine" run -q -b $backend --policy "$out/policy.json" -- mkdir "$out/there/again" 2>"$dir/err"
+    result $? "$backend: it is a policy"
+    rm -rf "$out"/there/*
+    learn -b $backend --verify -- sh -c 'touch ~/.profile ~/.bashrc ~/.zshrc; touch ~/x/y'
+    check "$backend: never a home" 1 '"write" not in d'
+    learn -b $backend -- sh -c 'touch /a /b /c /usr/d /usr/e /usr/f'
+    check "$backend: nor what is at the top" 0 '"write" not in d'
+    # More than a person reads in one look become fewer.
+    mkdir -p "$out"/there/{a,b,c,d}/{1,2,3,4,5}
+    [ "$(id -u)" -ne 0 ] || chown -R 65534:65534 "$out/there"
+    learn -b $backend --verify -- sh -c "for a in a b c d; do for b in 1 2 3 4 5; do echo x >$out/there/\$a/\$b/f || :; done; done"
+    check "$backend: many places" 0 "$(lines) <= 10"
+    rm -rf "$out"/there/*
+    learn -b $backend -- sh -c 'exit 7'
+    check "$backend: a command's own failure is no refusal" 0 '"write" not in d'
+done
+learn -- /no/such/command
+[ "$status" -eq 127 ]
+result $? "a command that is not there"
+learn -b namespace -- sh -c 'getent hosts example.org || curl -s -m 5 http://example.org/'
+if command -v curl >/dev/null; then
+    check "a name that was asked for" 0 'd["network"]["allow"][0]["rule"].startswith("example.org")'
+fi
+cd / && rm -rf "$out"
+finish
