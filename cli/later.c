@@ -51,8 +51,6 @@ struct row {
 
 static const struct row later_rows[] = {
     OWN(OWN_CONVERT, "", "reading the settings of other sandboxes", "write a policy file"),
-    VALUE(KEY_PLANTED, planted, PLANTED_QUARANTINE, "later.exec", "quarantine",
-          "look at the tree with git status"),
 };
 
 /* What stands between the caller and the command in `confine run` are pipes. */
@@ -61,6 +59,7 @@ static const struct row run_rows[] = {
 };
 
 static const struct row exec_rows[] = {
+    VALUE(KEY_PLANTED, planted, PLANTED_QUARANTINE, "later.exec", "quarantine", ""),
     VALUE(KEY_PLANTED, planted, PLANTED_REPORT, "later.exec", "a look at the tree when the run has ended",
           ""),
     OWN(OWN_REPORT, "", "a report", ""),

@@ -157,7 +157,7 @@ static const struct later_row {
     const char *surface;
 } later_rows[] = {
     {"tty inherit", FOR_RUN, "--tty inherit -- true", "not-in-this-version", "tty.inject"},
-    {"quarantine", FOR_RUN, "--planted quarantine -- true", "not-in-this-version", "later.exec"},
+    {"exec quarantine", FOR_EXEC, "--planted quarantine -- true", "needs-supervisor", "later.exec"},
     {"exec listed", FOR_EXEC, "-n listed -- true", "needs-supervisor", "net.listed"},
     {"exec allow", FOR_EXEC, "--allow example.org -- true", "needs-supervisor", "net.listed"},
     {"exec forward", FOR_EXEC, "--forward 80 -- true", "needs-supervisor", "net.tcp"},

@@ -42,6 +42,8 @@ struct planted_item {
     char *path;
     char *runs;   /* what runs it, a sentence of ours */
     char *detail; /* the setting and its value, or what it leads to; empty: nothing */
+    char *moved;  /* where it is now; NULL: in its place */
+    char *stays;  /* why it could not be moved; NULL: it was, or was not to be */
 };
 
 struct planted_list {

@@ -236,6 +236,8 @@ static void write_planted(struct writer *writer, const struct planted_list *plan
         writer_path(writer, "path", item->path);
         writer_text(writer, "runs", item->runs);
         writer_path(writer, "detail", *item->detail ? item->detail : NULL);
+        writer_path(writer, "moved", item->moved);
+        writer_text(writer, "stays", item->stays);
         writer_end(writer);
     }
     writer_end(writer);

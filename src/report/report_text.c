@@ -125,8 +125,14 @@ static void add_planted(const struct planted_list *planted, bool everything, str
     for (size_t i = 0; i < shown; i++) {
         const struct planted_item *item = &planted->items[i];
 
-        add_linef(text, "new, and runs later outside: %s: %s%s%s", QUOTE(item->path), item->runs,
-                  *item->detail ? ": " : "", *item->detail ? QUOTE(item->detail) : "");
+        add_linef(text, "new, and runs later outside: %s: %s%s%s%s%s", QUOTE(item->path), item->runs,
+                  *item->detail ? ": " : "", *item->detail ? QUOTE(item->detail) : "",
+                  item->moved   ? "; now "
+                  : item->stays ? "; still there: "
+                                : "",
+                  item->moved   ? QUOTE(item->moved)
+                  : item->stays ? item->stays
+                                : "");
     }
     if (shown < planted->count)
         add_linef(text, "new, and runs later outside: %zu more (--report has them)", planted->count - shown);

@@ -5,6 +5,8 @@
  * links, with the trees readable and nothing else. What it says is four texts a finding, held to what such a
  * program can honestly say before any of it gets into the report.
  *
+ * With `--planted quarantine` it may write there as well, and moves what it found.
+ *
  * Should:  cost nothing but a few calls before the command starts.
  * Mustn't: hold up the end for long, or fail a run that has ended well.
  */
@@ -206,6 +208,8 @@ static int add_words(struct looking *looking, const struct planted_look *planted
         r = strings_add(words, "--entries") ?: strings_add(words, ENTRIES);
     if (r == 0 && resolved->home && resolved->home[0] == '/')
         r = strings_add(words, "--home") ?: strings_add(words, resolved->home);
+    if (r == 0 && planted->aside)
+        r = strings_add(words, "--aside") ?: strings_addf(words, ".confine-planted-%.12s", planted->aside);
     for (size_t i = 0; i < planted->before_count && r == 0; i++)
         r = strings_add(words, "--before") ?: add_number(words, planted->before[i])
             ?: strings_add(words, planted->path[i]);
@@ -268,9 +272,41 @@ static bool take_finding(struct planted_list *list, char *const texts[TEXTS])
         !array_more(&list->items, list->count, sizeof(*list->items)))
         return false;
     item = &list->items[list->count];
-    *item = (struct planted_item){strdup(texts[0]), strdup(texts[1]), strdup(texts[2]), strdup(texts[3])};
+    *item = (struct planted_item){.kind = strdup(texts[0]),
+                                  .path = strdup(texts[1]),
+                                  .runs = strdup(texts[2]),
+                                  .detail = strdup(texts[3])};
     list->count++;
     return item->kind && item->path && item->runs && item->detail;
+}
+
+/* `moved`, the number of a finding, where it is now, why it is still there. */
+static bool take_move(struct planted_list *list, char *const texts[TEXTS])
+{
+    char *end;
+    unsigned long index = strtoul(texts[1], &end, 10);
+    struct planted_item *item = index < list->count ? &list->items[index] : NULL;
+
+    if (texts[1][0] < '0' || texts[1][0] > '9' || *end || !item || item->moved || item->stays)
+        return false;
+    if (texts[2][0] == '/')
+        item->moved = strdup(texts[2]);
+    else
+        item->stays = strdup(texts[3]);
+    return item->moved || item->stays;
+}
+
+/* Settings of one file go together, with the first of them. */
+static bool share_moves(struct planted_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        for (size_t j = 0; j < i && !list->items[i].moved && !list->items[i].stays; j++)
+            if (list->items[j].moved && strcmp(list->items[j].path, list->items[i].path) == 0) {
+                list->items[i].moved = strdup(list->items[j].moved);
+                if (!list->items[i].moved)
+                    return false;
+            }
+    return true;
 }
 
 /* Return: why it is not all; NULL: it is. */
@@ -290,8 +326,8 @@ static const char *take_findings(struct planted_list *list, const struct text *t
             at = stop + 1;
         }
         if (strcmp(texts[0], "end") == 0)
-            return at == end ? bound_of(texts[1], texts[2]) : "odd-answer";
-        if (!take_finding(list, texts))
+            return at == end && share_moves(list) ? bound_of(texts[1], texts[2]) : "odd-answer";
+        if (strcmp(texts[0], "moved") == 0 ? !take_move(list, texts) : !take_finding(list, texts))
             return "odd-answer";
     }
     return "ended-early";
@@ -303,7 +339,9 @@ static int start(const struct planted_look *planted, const struct resolved *reso
     struct helper helper = {.program = "confine-sweep",
                             .words = (const char *const *)looking->words.items,
                             .readable = looking->trees,
-                            .readable_count = looking->tree_count,
+                            .readable_count = planted->aside ? 0 : looking->tree_count,
+                            .writable = looking->trees,
+                            .writable_count = planted->aside ? looking->tree_count : 0,
                             .keep = planted->before,
                             .keep_count = planted->before_count,
                             .standard = {-1, out, -1},
@@ -359,6 +397,8 @@ void planted_look(struct planted_look *planted, const struct resolved *resolved,
     if (!planted->wanted)
         return;
     report->planted.looked = true;
+    if (resolved->policy->planted == PLANTED_QUARANTINE)
+        planted->aside = report->run_id;
     report->planted.incomplete =
         planted->impossible ? planted->impossible : look(planted, resolved, &report->planted);
 }

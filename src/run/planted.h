@@ -16,6 +16,7 @@ struct planted_look {
     bool wanted;
     bool scoped;            /* Landlock can hold signals and abstract sockets here */
     const char *impossible; /* static: why the look cannot be made; NULL: it can */
+    const char *aside; /* the run, whose name the place has to which things are moved; NULL: nothing is */
     struct timespec since;
     int before[PLANTED_BEFORE]; /* copies in memory of repositories' settings, */
     char *path[PLANTED_BEFORE]; /* and of which file */

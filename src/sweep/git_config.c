@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct reading {
-    const char *at, *end;
+    const char *start, *at, *end;
     struct git_config *config;
     struct text section; /* of the lines that come: `section` or `section.subsection.` in its spelling */
     size_t section_length;
@@ -191,6 +191,7 @@ static int add_setting(struct reading *reading, const struct text *name, struct 
 static int read_setting(struct reading *reading)
 {
     struct text name = {0}, value = {0};
+    size_t begin = (size_t)(reading->at - reading->start);
     bool implicit = true, good;
     int r = 0;
 
@@ -209,6 +210,12 @@ static int read_setting(struct reading *reading)
     }
     if (good)
         r = add_setting(reading, &name, &value, implicit);
+    if (good && r == 0) {
+        struct git_setting *setting = &reading->config->settings[reading->config->count - 1];
+
+        setting->begin = begin;
+        setting->end = (size_t)(reading->at - reading->start);
+    }
     text_free(&name);
     text_free(&value);
     return r;
@@ -216,7 +223,7 @@ static int read_setting(struct reading *reading)
 
 int git_config_parse(struct git_config *config, const char *text, size_t length)
 {
-    struct reading reading = {.at = text, .end = text + length, .config = config};
+    struct reading reading = {.start = text, .at = text, .end = text + length, .config = config};
     int r = 0;
 
     *config = (struct git_config){0};

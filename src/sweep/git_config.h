@@ -18,6 +18,7 @@ struct git_setting {
     char *value;
     bool implicit;        /* a name without `=`: true */
     size_t section, name; /* length of the section; where the name begins */
+    size_t begin, end;    /* in the text that it was read from: of the name; of the end of its line */
 };
 
 struct git_config {

@@ -110,7 +110,7 @@ static void tidy_path(char *path)
     *to = '\0';
 }
 
-static const struct look_root *root_of(const struct look *look, const char *path)
+const struct look_root *look_root_of(const struct look *look, const char *path)
 {
     for (size_t i = 0; i < look->root_count; i++) {
         size_t length = strlen(look->roots[i].path);
@@ -130,7 +130,7 @@ int look_open(const struct look *look, const char *path, int flags, char **ret_p
     if (!tidy)
         return -ENOMEM;
     tidy_path(tidy);
-    root = root_of(look, tidy);
+    root = look_root_of(look, tidy);
     if (!root)
         return -EXDEV;
     fd = fcntl(root->fd, F_DUPFD_CLOEXEC, 0);

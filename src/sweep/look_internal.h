@@ -42,6 +42,9 @@ int look_say(struct look *look, const char *kind, const struct look_place *place
 /* look_stopped() - is a bound reached? One more name was seen. */
 bool look_stopped(struct look *look);
 
+/* look_root_of() - the tree that a canonical path is in, or NULL. */
+const struct look_root *look_root_of(const struct look *look, const char *path);
+
 /*
  * look_open() - a path below one of the roots, one component after the other, no link followed.
  * @path: canonical form, absolute; `.` and `..` in it are taken away first, as text

@@ -7,6 +7,7 @@
  * A finding is four texts, each with a NUL behind it: kind, path, what runs it, detail. The last one is
  * `end`, with the bound that was reached, or nothing, and the number of directories that could not be read.
  */
+#include "sweep/aside.h"
 #include "sweep/look.h"
 #include "sweep/sweep.h"
 
@@ -20,6 +21,9 @@
 struct output {
     struct look look;
     uint64_t findings;
+    const char *aside; /* NULL: nothing is moved */
+    struct found *found;
+    size_t found_count;
 };
 
 static int write_texts(const char *kind, const char *path, const char *runs, const char *detail)
@@ -40,7 +44,34 @@ static int say(void *data, const char *kind, const char *path, const char *runs,
         output->look.bound = "findings";
         return 1;
     }
+    if (output->aside) {
+        struct found *found;
+
+        if (!array_more(&output->found, output->found_count, sizeof(*output->found)))
+            return -ENOMEM;
+        found = &output->found[output->found_count++];
+        *found = (struct found){strdup(kind), strdup(path), strdup(runs), strdup(detail)};
+        if (!found->kind || !found->path || !found->runs || !found->detail)
+            return -ENOMEM;
+    }
     return write_texts(kind, path, runs, detail);
+}
+
+/* What was found goes aside. One that cannot is said, and the others go. */
+static int move_all(const struct output *output)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < output->found_count && r == 0 && output->aside; i++) {
+        _cleanup_free_ char *to = NULL;
+        char number[24];
+        int moved = aside_move(&output->look, output->found, output->found_count, i, output->aside, &to);
+
+        snprintf(number, sizeof(number), "%zu", i);
+        if (moved != 0)
+            r = write_texts("moved", number, to ? to : "", moved < 0 ? strerror(-moved) : "");
+    }
+    return r;
 }
 
 static bool take_number(const char *text, const char *ends, uint64_t *ret, const char **rest)
@@ -81,8 +112,10 @@ static bool take_place(char **words, int *fd, const char **path)
     return true;
 }
 
-static bool take_words(char **words, struct look *look, struct look_root *roots, struct look_before *before)
+static bool take_words(char **words, struct output *output, struct look_root *roots,
+                       struct look_before *before)
 {
+    struct look *look = &output->look;
     bool since = false;
     uint64_t seconds = 0;
     const char *end;
@@ -102,6 +135,9 @@ static bool take_words(char **words, struct look *look, struct look_root *roots,
                 return false;
         } else if (strcmp(*words, "--home") == 0 && words[1] && words[1][0] == '/') {
             look->home = words[1];
+        } else if (strcmp(*words, "--aside") == 0 && words[1] && words[1][0] && !strchr(words[1], '/') &&
+                   strcmp(words[1], ".") != 0 && strcmp(words[1], "..") != 0) {
+            output->aside = words[1];
         } else if (strcmp(*words, "--entries") == 0) {
             if (!take_number(words[1], "", &look->most_entries, &end))
                 return false;
@@ -129,14 +165,16 @@ int look_main(int argc, char **argv)
         return SWEEP_EXIT_FAILED;
     }
     output.look.data = &output;
-    if (!take_words(argv + 2, &output.look, roots, before)) {
+    if (!take_words(argv + 2, &output, roots, before)) {
         fputs("confine-sweep: fatal: usage: confine-sweep look --since SECONDS.NANOSECONDS [--home PATH] "
               "[--entries N] "
-              "[--seconds N] [--before FD PATH]... --root FD PATH...\n",
+              "[--seconds N] [--aside NAME] [--before FD PATH]... --root FD PATH...\n",
               stderr);
         return SWEEP_EXIT_FAILED;
     }
     r = look_trees(&output.look);
+    if (r == 0)
+        r = move_all(&output);
     snprintf(closed, sizeof(closed), "%llu", (unsigned long long)output.look.closed);
     if (r == 0)
         r = write_texts("end", output.look.bound ? output.look.bound : "", closed, "");

@@ -256,6 +256,35 @@ def bounds():
               'files of a home that is granted', f'{quiet} {seen}')
 
 
+def quarantine(backend):
+    """Everything that the techniques leave is moved, the rest stays, and nothing is lost."""
+    with Tree() as tree:
+        command = ('echo x > .envrc; mkdir -p pkg/.vscode; echo "{}" > pkg/.vscode/tasks.json; cp scripts/hooks/pre-push nested/.git/hooks/pre-push; '
+                   'git config alias.st "!./x"; git config branch.b.description kept; git config core.pager "a \\\\\nb"; printf "[core] editor = ./y # z\n" >> .git/config; '
+                   'ln -s ../bare.git a.link; mkdir a; ln -s ../bare.git a/.git; git -C nested config core.fsmonitor ./x; echo honest > file')
+        tree.run(command, '--planted=quarantine', '--unprotect=@runs-later', backend=backend)
+        items = tree.report['planted']
+        place = {item['moved'].split('/.confine-planted-')[0] for item in items if item['moved']}
+        point(len(items) == 8 and all(item['moved'] for item in items) and place == {tree.path} and
+              all(os.path.lexists(item['moved']) for item in items), f'{backend}: quarantine: everything is moved', f'{items} {tree.said}')
+        gone = [item['path'] for item in items if item['kind'] != 'git-setting' and os.path.lexists(item['path'])]
+        listed = subprocess.run(['git', 'config', '--list'], cwd=tree.path, capture_output=True, text=True).stdout
+        point(gone == [] and 'alias.st' not in listed and 'core.pager' not in listed and 'core.editor' not in listed and
+              'branch.b.description=kept' in listed and 'alias.old=!true' in listed and 'filter.old.clean=cat' in listed,
+              f'{backend}: quarantine: the settings are cut out and the others stay', f'{gone} {listed}')
+        first = next(item['moved'] for item in items if item['path'] == tree.path + '/.git/config')
+        kept = open(first).read()
+        point('./x' in kept and './y # z' in kept and subprocess.run(['git', 'status'], cwd=tree.path, capture_output=True).returncode == 0 and
+              open(tree.path + '/file').read() == 'honest\n', f'{backend}: quarantine: nothing is lost', kept)
+        tree.run('echo y > .envrc', '--planted=quarantine', backend=backend)
+        point([item['path'] for item in tree.report['planted']] == [tree.path + '/.envrc'], f'{backend}: quarantine: the next run finds only its own',
+              tree.report['planted'])
+    with Tree() as tree:
+        tree.run('touch .git/config.lock; git config -f x core.pager x; mv x .git/config; echo x > .envrc', '--planted=quarantine', '--unprotect=@runs-later', backend=backend)
+        stays = {item['path'].replace(tree.path + '/', ''): (item['moved'] is not None, item['stays']) for item in tree.report['planted']}
+        point(stays['.git/config'] == (False, 'File exists') and stays['.envrc'][0], f'{backend}: quarantine: what cannot be moved is said', stays)
+
+
 def same_as_git():
     """Our reader finds what git finds, in texts that are made of pieces of settings."""
     pieces = ['[core]', '[Core "Sub"]', '[a.b]', '[a "b\\"c"]', '\n', '\t', ' ', '=', 'name', 'Pager', 'x', '"', '\\"', '\\n', '\\\n', '#', ';',
@@ -289,6 +318,7 @@ for one in BACKENDS:
         continue
     techniques(one)
     honest(one)
+    quarantine(one)
 people()
 bounds()
 same_as_git()
