@@ -190,12 +190,18 @@ static bool step(struct walk *walk)
             walk->rest[0] = '\0';
         return false;
     }
-    if (fstat(fd, &st) == 0 && S_ISLNK(st.st_mode) && (!last || walk->follow || *rest)) {
+    if (fstat(fd, &st) != 0)
+        st.st_mode = 0;
+    if (S_ISLNK(st.st_mode) && (!last || walk->follow || *rest)) {
         follow_link(walk, fd, name, rest);
         close(fd);
         return walk->errnum == 0;
     }
     stand(walk, fd);
+    if (*rest && !S_ISDIR(st.st_mode)) {
+        walk->errnum = ENOTDIR;
+        return false;
+    }
     memmove(walk->rest, rest, strlen(rest) + 1);
     return true;
 }
@@ -350,6 +356,14 @@ static void cache(const char *path, size_t length)
     cached[at].until = now_ms() + CACHED_MS;
 }
 
+/* Is the last component of NAME the one of the canonical PATH, and neither `.` nor a slash behind it? */
+static bool ends_alike(const char *name, const char *path)
+{
+    const char *last = strrchr(path, '/'), *slash = strrchr(name, '/');
+
+    return last && last != path && strcmp(slash ? slash + 1 : name, last + 1) == 0;
+}
+
 /* The same where the directory is one of those: its last component alone can be a link. Return: has it been
  * answered? */
 static bool look_up_cached(struct target *target, const char *location, bool follow)
@@ -357,8 +371,7 @@ static bool look_up_cached(struct target *target, const char *location, bool fol
     const char *slash = strrchr(target->path, '/');
     int fd;
 
-    if (!slash || slash == target->path || location[strlen(location) - 1] == '/' ||
-        !is_cached(target->path, (size_t)(slash - target->path)))
+    if (!ends_alike(location, target->path) || !is_cached(target->path, (size_t)(slash - target->path)))
         return false;
     fd = open_only(AT_FDCWD, location, O_NOFOLLOW);
     if (fd < 0)
@@ -456,12 +469,11 @@ bool target_guess(struct target *target, pid_t pid, int directory, const char *n
     const char *slash;
 
     target_clear(target);
-    if (!*name || name[strlen(name) - 1] == '/' ||
-        find_base(pid, directory, name, base_text, front_text) != 0 || front_text[0] != '/' ||
+    if (!*name || find_base(pid, directory, name, base_text, front_text) != 0 || front_text[0] != '/' ||
         !expect(front_text, name, target->path, sizeof(target->path) - NAME_MAX - 2))
         return false;
     slash = strrchr(target->path, '/');
-    return slash != target->path && is_cached(target->path, (size_t)(slash - target->path));
+    return ends_alike(name, target->path) && is_cached(target->path, (size_t)(slash - target->path));
 }
 
 void target_resolve(struct target *target, pid_t pid, int directory, const char *name, bool follow)
