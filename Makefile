@@ -23,6 +23,8 @@ check: ; @tools/install-needed check && tools/check
 
 check-all: ; @tools/install-needed check-all && tools/check --all
 
+check-peers: build ; @tools/peers
+
 check-kernels: ; @tools/install-needed check-kernels && tools/kernels/check
 
 check-mutations: build ; @tools/check-mutations
@@ -39,6 +41,7 @@ help:
 	@sed -n 's/^#   make/make/p' Makefile
 	@echo 'make           build only, into $(BUILD)/stage'
 	@echo 'make check-all check, the fault matrix, other kernels, long fuzzing'
+	@echo 'make check-peers    the battery of confine check under other sandboxes: writes docs/peers.md (as root)'
 	@echo 'make check-kernels  only those: Debian kernels from 5.10 on, amd64 and arm64, by emulation'
 	@echo 'make check-mutations  what is claimed is taken out of the source, piece by piece: who notices?'
 	@echo 'make bench     start-up and per-call times against bare exec and others'
@@ -47,4 +50,4 @@ help:
 	@echo 'make clean     remove $(BUILD)'
 	@echo "make try CMD='...'  run your own command in a private workspace"
 
-.PHONY: build try check check-all check-kernels check-mutations fuzz bench install clean help
+.PHONY: build try check check-all check-kernels check-mutations check-peers fuzz bench install clean help

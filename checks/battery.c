@@ -324,7 +324,7 @@ static void try_alone(struct battery *battery, struct entry *entry, struct trial
         side_kill(battery, side);
     if (entry->attempt->flags & AFTER_END) {
         side_release(side);
-        trial->status = side_end(side);
+        trial->status = side_end(side, battery);
         trial->report = read_report(side);
     }
     note_look(entry, trial, look_patiently(entry->attempt, trial));
@@ -348,7 +348,9 @@ static void run_alone(struct battery *battery, struct entry *entry, bool control
         prepare(entry, trial, battery, control, side.pid);
     if (!entry->verdict && result == 0)
         try_alone(battery, entry, trial, &side);
-    side_end(&side);
+    side_end(&side, battery);
+    if (side.hung && !battery->foreign && entry->verdict && strcmp(entry->verdict, "blocked") == 0)
+        conclude(entry, "error", "the run did not end");
     if (side.report >= 0)
         close(side.report);
     end_trial(trial, entry->attempt);
@@ -406,7 +408,7 @@ int battery_run(struct battery *battery)
     result = side_start(&side, battery, NULL, true);
     if (result == 0)
         run_side(battery, entries, count, true, &side);
-    side_end(&side);
+    side_end(&side, battery);
     if (result < 0)
         return 1;
     look_after(entries, count, true);
@@ -415,7 +417,7 @@ int battery_run(struct battery *battery)
     result = side_start(&side, battery, NULL, false);
     if (result == 0)
         run_side(battery, entries, count, false, &side);
-    publish_report(&side, side_end(&side));
+    publish_report(&side, side_end(&side, battery));
     if (result < 0)
         return 1;
     look_after(entries, count, false);

@@ -18,7 +18,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATIENCE_MS = 120000 /* more than an act has */, START_MS = 60000, END_MS = 10000 };
+enum {
+    PATIENCE_MS = 120000 /* more than an act has */,
+    START_MS = 60000,
+    END_MS = 60000,
+    FOREIGN_MS = 10000
+};
 
 static void become_caller(const struct battery *battery, bool control)
 {
@@ -114,25 +119,6 @@ static void wait_for(struct side *side)
         note_end(side, status);
 }
 
-/* It said nothing. It ends by itself, or is ended. */
-static void end_silent(struct side *side, const struct battery *battery)
-{
-    struct timespec pause = {.tv_nsec = 20000000};
-    int status;
-
-    close(side->orders);
-    side->orders = -1;
-    for (int waited = 0; side->pid > 0 && waited < END_MS; waited += 20) {
-        if (waitpid(side->pid, &status, WNOHANG) == side->pid) {
-            note_end(side, status);
-            return;
-        }
-        nanosleep(&pause, NULL);
-    }
-    side->hung = true;
-    side_kill(battery, side);
-}
-
 int side_start(struct side *side, const struct battery *battery, const struct trial *trial, bool control)
 {
     int orders[2], answers[2];
@@ -155,15 +141,27 @@ int side_start(struct side *side, const struct battery *battery, const struct tr
     setpgid(side->pid, side->pid);
     if (take_answer(side, &hello, START_MS))
         return 0;
-    end_silent(side, battery);
+    side_end(side, battery);
     return -ECHILD;
 }
 
-int side_end(struct side *side)
+int side_end(struct side *side, const struct battery *battery)
 {
+    struct timespec pause = {.tv_nsec = 2000000};
+    int patience = battery->foreign ? FOREIGN_MS : END_MS, status;
+
     if (side->orders >= 0)
         close(side->orders);
-    wait_for(side);
+    for (int waited = 0; side->pid > 0 && waited < patience; waited += 2) {
+        if (waitpid(side->pid, &status, WNOHANG) == side->pid)
+            note_end(side, status);
+        else
+            nanosleep(&pause, NULL);
+    }
+    if (side->pid > 0) {
+        side->hung = true;
+        side_kill(battery, side);
+    }
     if (side->answers >= 0)
         close(side->answers);
     side->orders = side->answers = -1;

@@ -11,7 +11,7 @@ struct side {
     int orders, answers; /* our ends; -1: it does not run */
     int report;          /* where the confinement reports; -1: it does not */
     bool lost;           /* it says nothing any more */
-    bool hung;           /* it never said anything, and did not end either */
+    bool hung;           /* it did not end by itself */
     int status;          /* once it has been waited for: its exit status, 128 + N for a signal */
 };
 
@@ -35,8 +35,8 @@ void side_order(struct side *side, struct trial *trial);
 void side_release(struct side *side);
 /* side_kill() - kill whoever supervises it, as who started it. */
 void side_kill(const struct battery *battery, struct side *side);
-/* side_end() - no more orders: wait for its end. Return: its exit status. */
-int side_end(struct side *side);
+/* side_end() - no more orders: wait for its end, or end it (`hung`). Return: its exit status. */
+int side_end(struct side *side, const struct battery *battery);
 
 /*
  * battery_exec() - in a child: become the confinement, or for a control the command's user, and run this
