@@ -50,7 +50,7 @@ struct row {
     }
 
 static const struct row later_rows[] = {
-    OWN(OWN_CONVERT, "", "reading the settings of other sandboxes", "write a policy file"),
+    OWN(OWN_FROM_CODEX, "", "reading the settings of codex", "write a policy file"),
 };
 
 /* What stands between the caller and the command in `confine run` are pipes. */

@@ -6,12 +6,16 @@
  */
 #include "cli/cli.h"
 #include "cli/confinement.h"
+#include "policy/convert.h"
 #include "policy/policy_explain.h"
+#include "policy/policy_files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int fail_path(const char *path, int errnum, struct error *error)
 {
@@ -106,6 +110,43 @@ static int explain(const struct confinement *confinement, const struct options *
     return 0;
 }
 
+/* The settings of another sandbox as a policy on stdout, and on stderr what they have that it has not. */
+static int convert(const char *file, struct text *text, struct error *error)
+{
+    _cleanup_fd_ int fd = open(file, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+    _cleanup_free_ char *data = NULL;
+    struct document document = {0};
+    struct strings notes = {0};
+    char directory[PATH_MAX];
+    json_t *policy = NULL;
+    struct text lines = {0};
+    size_t length;
+    char *dump;
+    int r = fd < 0 ? -errno : fd_read_all(fd, POLICY_BYTES, &data, &length);
+
+    if (r == 0 && !getcwd(directory, sizeof(directory)))
+        r = -errno;
+    if (r < 0)
+        return error_set(error, ERROR_POLICY_INVALID, -r, "policy-missing", "%s: %s", QUOTE(file),
+                         strerror(-r));
+    r = document_parse(&document, file, data, length, error);
+    if (r == 0)
+        r = convert_srt(&document, directory, &policy, &notes, error);
+    dump = r == 0 ? json_dumps(policy, JSON_INDENT(2) | JSON_ENSURE_ASCII) : NULL;
+    if (r == 0 && !dump)
+        r = error_no_memory(error);
+    if (r == 0)
+        text_addf(text, "%s\n", dump);
+    for (size_t i = 0; r == 0 && i < notes.count; i++)
+        text_addf(&lines, "confine: %s\n", notes.items[i]);
+    cli_say(&lines);
+    free(dump);
+    json_decref(policy);
+    strings_free(&notes);
+    document_free(&document);
+    return r;
+}
+
 int command_policy(char **argv, char **envp)
 {
     struct confinement confinement = {0};
@@ -116,6 +157,8 @@ int command_policy(char **argv, char **envp)
 
     if (result == 0 && options.help) {
         help_command(command_by_name("policy"), &text);
+    } else if (result == 0 && options_value(&options, OPTION_OWN, OWN_FROM_SRT)) {
+        result = convert(options_value(&options, OPTION_OWN, OWN_FROM_SRT), &text, &error);
     } else if (result == 0) {
         result = confinement_resolve(&confinement, &options, envp, &error);
         if (result == 0)

@@ -38,7 +38,7 @@ usage "probe: unknown backend" "there is no backend" probe --backend lndlock
 usage "policy: path below a file" "Not a directory" policy /etc/passwd/x
 usage "policy: .. behind something that does not exist" "No such file" policy /nowhere/../etc
 usage "two workspaces" "b, after a: there is one workspace (more that is writable: --write b)" run -w a -w b -- touch "$dir/ran"
-usage "policy: conversion is not in this version" "not in this version" policy --from-srt x
+usage "policy: conversion of codex is not in this version" "not in this version" policy --from-codex x
 
 # What is asked for and not in this version names its surface in the report and what works instead in the line.
 refused "quarantine" 125 not-in-this-version "look at the tree" --planted quarantine -- touch "$dir/ran"
