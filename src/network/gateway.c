@@ -88,7 +88,9 @@ static int begin(struct gateway *gateway, int channel)
     error = fd < 0 ? fd : resolve_begin(&gateway->resolve, &gateway->loop, fd);
     if (error)
         return error;
-    missing = wall_gateway();
+    missing = wall_files();
+    if (!missing)
+        missing = wall_gateway();
     if (!missing && !resolver_stands(fd))
         missing = "its resolver is not confined";
     if (missing)

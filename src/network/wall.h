@@ -16,7 +16,11 @@
  */
 const char *wall_attest(void);
 
-/* wall_gateway(), wall_resolver() - the walls of either process. Return: NULL, or what could not be had. */
+/* wall_files() - no file can be reached by name any more. Return: NULL, or what could not be had. */
+const char *wall_files(void);
+
+/* wall_gateway(), wall_resolver() - only the calls that either process needs. Return: NULL, or what could not
+ * be had. */
 const char *wall_gateway(void);
 const char *wall_resolver(void);
 
