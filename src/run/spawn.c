@@ -148,7 +148,7 @@ static int add_word(struct launch *launch, const struct word *word, const struct
     case WORD_TERMINAL:
         return add_number(launch, FD_PATH, fds->terminal);
     case WORD_ONTO:
-        return strings_add(&launch->argv, fds->onto);
+        return lend_made(launch, &launch->argv, strings_add(&launch->made, fds->onto));
     case WORD_CHANNEL:
         return add_number(launch, "", fds->channel);
     case WORD_LIVENESS:
