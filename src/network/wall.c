@@ -13,10 +13,12 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#define FILTER_MODE  2 /* PR_GET_SECCOMP: a filter is on */
-#define CALLS_MOST   80
-#define CODE_MOST    (CALLS_MOST + 64)
-#define OPEN_OTHER   (O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | 020000000 /* O_TMPFILE's own bit */)
+#define FILTER_MODE 2 /* PR_GET_SECCOMP: a filter is on */
+#define CALLS_MOST  80
+#define CODE_MOST   (CALLS_MOST + 64)
+/* Anything but reading; the two numbers are O_TMPFILE's own bit and O_PATH, which not all C libraries count.
+ */
+#define OPEN_OTHER   (O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | 020000000 | 010000000)
 #define PROTECT_EXEC 4
 #define LOW(argument)                                                                                        \
     (16u + 8 * (argument)) /* offsets in struct seccomp_data; both machines are little-endian */
