@@ -39,8 +39,8 @@ void number_join(char *room, const char *front, unsigned number, const char *bac
         *--at = (char)('0' + number % 10);
     while ((number /= 10) > 0);
     count = strlen(at);
-    memcpy(room, front, length);
-    memcpy(room + length, at, count);
+    memcpy(room, front, length + 1);
+    memcpy(room + length, at, count + 1);
     memcpy(room + length + count, back, strlen(back) + 1);
 }
 
@@ -95,7 +95,7 @@ static void put_before(struct walk *walk, const char *text, const char *rest)
         walk->errnum = ENAMETOOLONG;
     if (walk->errnum)
         return;
-    memcpy(joined, text, length);
+    memcpy(joined, text, length + 1);
     joined[length] = '/';
     memcpy(joined + length + 1, rest, left + 1);
     memcpy(walk->rest, joined, length + left + 2);

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NAMES_ROOM (512 * 1024) /* pages that are not written are not there */
+#define NAMES_ROOM (512UL * 1024) /* pages that are not written are not there */
 
 struct seen {
     struct verdict verdict;
