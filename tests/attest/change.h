@@ -47,15 +47,24 @@ static void world_remove(struct world *world, size_t at, size_t count)
     plan->word_count -= count;
 }
 
-static void world_insert(struct world *world, size_t at, const char *text)
+static void world_move_last(struct plan *plan, size_t at)
 {
-    struct plan *plan = &world->plan;
-    struct word last;
+    struct word last = plan->words[plan->word_count - 1];
 
-    must(plan_word(plan, text) == 0);
-    last = plan->words[plan->word_count - 1];
     memmove(plan->words + at + 1, plan->words + at, (plan->word_count - 1 - at) * sizeof(*plan->words));
     plan->words[at] = last;
+}
+
+static void world_insert(struct world *world, size_t at, const char *text)
+{
+    must(plan_word(&world->plan, text) == 0);
+    world_move_last(&world->plan, at);
+}
+
+static void world_insert_special(struct world *world, size_t at, enum word_kind kind)
+{
+    must(plan_special(&world->plan, kind) == 0);
+    world_move_last(&world->plan, at);
 }
 
 /* Index of OPTION among the words of the link that begins at AT; 0: it has none. */

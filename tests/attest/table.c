@@ -168,6 +168,29 @@ static void stay_in_session(struct world *world, const char *argument)
     world_insert(world, at + 1, argument);
 }
 
+/* The command's terminal stays, and the caller's comes along: passed on, and put on 1 behind terminal-run. */
+static void take_terminal_along(struct world *world, const char *script)
+{
+    size_t at = world_link(world, "terminal-run") + 1;
+    unsigned number;
+    char text[64];
+    int fd = 3;
+
+    while (fd < 10 && (!isatty(fd) ||
+                       ioctl(fd, TIOCGPTN, &number) == 0)) /* not its other side; the shell takes one digit */
+        fd++;
+    must(fd < 10 && array_more(&world->resolved.pass_fds, world->resolved.pass_fd_count, sizeof(int)));
+    world->resolved.pass_fds[world->resolved.pass_fd_count++] = fd;
+    while (!word_is(&world->plan.words[at], "--"))
+        at++;
+    snprintf(text, sizeof(text), "%s%d", script, fd);
+    world_insert(world, ++at, "/bin/sh");
+    world_insert(world, ++at, "-c");
+    world_insert(world, ++at, text);
+    world_insert(world, ++at, "sh");
+    world_insert_special(world, ++at, WORD_LAUNCHER);
+}
+
 static void leave_limit_out(struct world *world, const char *option)
 {
     world_without_option(world, "detach-run", option, 1);
@@ -200,6 +223,7 @@ static void leave_listeners_out(struct world *world, const char *option)
 }
 
 #define ANY_ACT ACT_COUNT
+#define ALONG   "exec \"$@\" 1>&"
 
 static const struct boundary {
     enum surface surface;
@@ -208,6 +232,7 @@ static const struct boundary {
     void (*take_away)(struct world *world, const char *argument);
     const char *argument;
     const char *how;
+    bool own; /* of a plan with a terminal of its own */
 } boundaries[] = {
     {SURFACE_FS_READ, MECHANISM_LANDLOCK, ACT_OPEN, grant_everything, "--ro", "--ro / granted"},
     {SURFACE_FS_WRITE, MECHANISM_LANDLOCK, ANY_ACT, grant_everything, "--rw", "--rw / granted"},
@@ -246,10 +271,16 @@ static const struct boundary {
     {SURFACE_ENV_SECRETS, MECHANISM_ENVIRONMENT, ACT_ENVIRONMENT, put_secret_back, "CANARY_API_TOKEN=hunter2",
      "put back"},
     {SURFACE_TTY_READ, MECHANISM_DETACH, ACT_TERMINAL, stay_in_session, "--group", "the caller's session"},
+    {SURFACE_TTY_READ, MECHANISM_DETACH, ACT_TERMINAL, take_terminal_along, ALONG,
+     "the caller's terminal on 1", .own = true},
     {SURFACE_TTY_READ, MECHANISM_LANDLOCK_HIDE, ACT_OPEN, leave_link_out, "hide-run", "no hide-run"},
     {SURFACE_TTY_INJECT, MECHANISM_DETACH, ACT_TERMINAL, stay_in_session, "--group", "the caller's session"},
+    {SURFACE_TTY_INJECT, MECHANISM_DETACH, ACT_TERMINAL, take_terminal_along, ALONG,
+     "the caller's terminal on 1", .own = true},
     {SURFACE_TTY_INJECT, MECHANISM_LANDLOCK_HIDE, ACT_OPEN, leave_link_out, "hide-run", "no hide-run"},
     {SURFACE_TTY_STATE, MECHANISM_DETACH, ACT_TERMINAL, stay_in_session, "--group", "the caller's session"},
+    {SURFACE_TTY_STATE, MECHANISM_DETACH, ACT_TERMINAL, take_terminal_along, ALONG,
+     "the caller's terminal on 1", .own = true},
     {SURFACE_TTY_STATE, MECHANISM_LANDLOCK_HIDE, ACT_OPEN, leave_link_out, "hide-run", "no hide-run"},
     {SURFACE_LIMIT_FILE_SIZE, MECHANISM_RLIMIT, ACT_FILE_SIZE, leave_limit_out, "--file-size",
      "no --file-size"},
@@ -292,8 +323,11 @@ static const struct boundary {
 
 static const struct boundary *find_boundary(const struct check *check)
 {
+    bool own = check->act == ACT_TERMINAL && check->a;
+
     for (size_t i = 0; i < ARRAY_SIZE(boundaries); i++)
-        if (boundaries[i].surface == check->surface && boundaries[i].mechanism == check->mechanism &&
+        if (boundaries[i].own == own && boundaries[i].surface == check->surface &&
+            boundaries[i].mechanism == check->mechanism &&
             (boundaries[i].act == ANY_ACT || boundaries[i].act == check->act))
             return &boundaries[i];
     return NULL;
@@ -512,13 +546,21 @@ static bool has_bubblewrap(void)
     return host.bubblewrap.answer == HOST_YES;
 }
 
+/* What a variant is there for; the rest is known. */
+static bool is_of_variant(enum surface surface, enum variant variant)
+{
+    if (variant == VARIANT_NETWORK)
+        return surface == SURFACE_NET_LISTED;
+    return surface == SURFACE_TTY_READ || surface == SURFACE_TTY_INJECT || surface == SURFACE_TTY_STATE;
+}
+
 /* The checks of the plain plan, all of them; of the others what the plain one does not have. */
 static void collect_lines(enum caller caller)
 {
     for (int variant = 0; variant < VARIANTS; variant++) {
         struct world world = {.caller = caller, .variant = (enum variant)variant};
 
-        if (variant == VARIANT_BUBBLEWRAP && !has_bubblewrap()) {
+        if ((variant == VARIANT_BUBBLEWRAP || variant == VARIANT_TERMINAL_BUBBLEWRAP) && !has_bubblewrap()) {
             test_note("bubblewrap cannot be used here: not in the table");
             continue;
         }
@@ -530,8 +572,7 @@ static void collect_lines(enum caller caller)
             /* The other backend has another chain: its table is a whole one. */
             if (variant < VARIANT_NAMESPACE && variant != VARIANT_PLAIN && is_known(&line.check))
                 continue;
-            if (variant == VARIANT_NETWORK &&
-                line.check.surface != SURFACE_NET_LISTED) /* the rest is known */
+            if (variant >= VARIANT_NETWORK && !is_of_variant(line.check.surface, (enum variant)variant))
                 continue;
             line.boundary = find_boundary(&line.check);
             if (!line.boundary)

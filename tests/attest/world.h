@@ -45,6 +45,9 @@ enum variant {
     VARIANT_NAMESPACE,
     VARIANT_BUBBLEWRAP,
     VARIANT_NETWORK,
+    VARIANT_TERMINAL, /* from here on with a terminal of its own */
+    VARIANT_TERMINAL_NAMESPACE,
+    VARIANT_TERMINAL_BUBBLEWRAP,
     VARIANTS
 };
 
@@ -55,6 +58,9 @@ static const char *const variant_names[VARIANTS] = {
     [VARIANT_NAMESPACE] = "namespace",
     [VARIANT_BUBBLEWRAP] = "bubblewrap",
     [VARIANT_NETWORK] = "namespace, listed",
+    [VARIANT_TERMINAL] = "--tty private",
+    [VARIANT_TERMINAL_NAMESPACE] = "namespace, --tty private",
+    [VARIANT_TERMINAL_BUBBLEWRAP] = "bubblewrap, --tty private",
 };
 
 /* Shared with the child that runs. */
@@ -131,12 +137,16 @@ static void world_make_file(const char *directory, const char *name)
     must(fd >= 0 && write(fd, name, strlen(name)) > 0 && close(fd) == 0);
 }
 
-/* Whoever has to look at the tree after the run has died names it before. */
+/* Whoever has to look at the tree after the run has died names it before. A directory holds a hundred of
+ * them: hide-run takes no more than 512 names beside what it hides. */
 static void world_name(struct world *world)
 {
     static unsigned number;
+    int length = snprintf(world->base, sizeof(world->base), "%s/%d-%u", test_dir, getpid(), ++number / 100);
 
-    snprintf(world->base, sizeof(world->base), "%s/%d-%u", test_dir, getpid(), ++number);
+    if (mkdir(world->base, 0755) != 0)
+        must(errno == EEXIST);
+    snprintf(world->base + length, sizeof(world->base) - (size_t)length, "/%u", number);
 }
 
 /* The directories are made as the command's user; test_dir is the harness's, and left passable. */
@@ -224,7 +234,9 @@ static const char *world_backend(const struct world *world)
 {
     static const char *const names[VARIANTS] = {[VARIANT_NAMESPACE] = "namespace",
                                                 [VARIANT_BUBBLEWRAP] = "bubblewrap",
-                                                [VARIANT_NETWORK] = "namespace"};
+                                                [VARIANT_NETWORK] = "namespace",
+                                                [VARIANT_TERMINAL_NAMESPACE] = "namespace",
+                                                [VARIANT_TERMINAL_BUBBLEWRAP] = "bubblewrap"};
 
     return names[world->variant] ? names[world->variant] : "landlock";
 }
@@ -258,6 +270,8 @@ static void world_resolve(struct world *world)
     world_ask(world, KEY_USER, world->caller == CALLER_ROOT ? "keep" : "owner");
     if (world->variant == VARIANT_LISTED)
         world_ask(world, KEY_READABLE, "listed");
+    if (world->variant >= VARIANT_TERMINAL)
+        world_ask(world, KEY_TTY, "private");
     if (world->variant == VARIANT_NETWORK) {
         world_ask(world, KEY_NETWORK, "listed");
         must(policy_add(&world->policy, LIST_ALLOW, "example.org:443", NULL,
@@ -304,7 +318,7 @@ static void world_plan(struct world *world)
     world->host.overlays = world_overlays();
     if (world->variant == VARIANT_OLD_KERNEL)
         world->host.landlock_abi = 2;
-    if (world->variant == VARIANT_BUBBLEWRAP)
+    if (strcmp(world_backend(world), "bubblewrap") == 0)
         host_ask_bubblewrap(&world->host);
     if (backend_by_name(world_backend(world))
             ->plan(&world->resolved, &world->host, !world->exec, &world->plan, &error) < 0) {
