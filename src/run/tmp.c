@@ -70,7 +70,7 @@ static int open_place(struct tmp_directory *tmp)
 {
     struct stat found;
     bool made;
-    int place;
+    int place, r;
 
     if (others_rename(tmp->base_fd))
         return open_base(tmp);
@@ -80,13 +80,16 @@ static int open_place(struct tmp_directory *tmp)
     place = openat(tmp->base_fd, tmp->place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (place < 0 && errno == ENOENT) /* removed by a run that has ended */
         return -EAGAIN;
-    if (made && place >= 0 &&
-        fchmod(place, 0711) != 0) { /* the command's user goes through it, whatever our mask */
+    /* Seen before it is changed: a kernel that only says it has opened it would have us change what is there.
+     */
+    if (place >= 0 && fstat(place, &found) == 0 && S_ISDIR(found.st_mode) && found.st_uid == geteuid() &&
+        !(found.st_mode & 022)) {
+        if (!made || fchmod(place, 0711) == 0) /* the command's user goes through it, whatever our mask */
+            return place;
+        r = -errno;
         fd_close(place);
-        return -errno;
+        return r;
     }
-    if (place >= 0 && fstat(place, &found) == 0 && found.st_uid == geteuid() && !(found.st_mode & 022))
-        return place;
     fd_close(place);
     return open_base(tmp);
 }
