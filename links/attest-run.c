@@ -200,7 +200,7 @@ static void prepare_command(const struct attest *attest)
 }
 
 /* HERE, CHECKS, RESULTS, GO. Ends the link unless the supervisor said GO. */
-static void talk_to_supervisor(const struct attest *attest)
+static void talk_to_supervisor(struct attest *attest)
 {
     static struct channel_checks checks;
     static struct channel_results results = {.type = CHANNEL_RESULTS};
@@ -237,6 +237,7 @@ static void talk_to_supervisor(const struct attest *attest)
     size = offsetof(struct channel_results, result) + results.count * sizeof(results.result[0]);
     if (send(attest->channel, &results, size, MSG_NOSIGNAL) != (ssize_t)size)
         chain_fatal(attest->chain, "channel", "the supervisor does not listen any more");
+    chain_do_later(attest->chain);
 
     size = receive_packet(attest, &word, sizeof(word), descriptors, &descriptor_count);
     if (size != sizeof(word) || word.type != CHANNEL_GO || descriptor_count != 0)

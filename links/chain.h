@@ -51,7 +51,8 @@ struct chain {
     char **envp;              /* passed through, never read but for PATH */
     char **words;             /* the whole argv of the process, for whoever must not leave it readable */
     const struct link *fused; /* ends with a NULL name; NULL in a link that stands alone */
-    struct chain_children *children; /* of control.h; NULL where there are none */
+    struct chain_children *children;    /* of control.h; NULL where there are none */
+    void (*later)(struct chain *chain); /* what a link leaves to be done when nothing is tried any more */
 };
 
 /*
@@ -241,6 +242,16 @@ static inline void chain_reap(const struct chain *chain)
     }
 }
 
+/* chain_do_later() - do what an earlier link has left; once. */
+static inline void chain_do_later(struct chain *chain)
+{
+    void (*later)(struct chain *) = chain->later;
+
+    chain->later = NULL;
+    if (later)
+        later(chain);
+}
+
 /*
  * chain_hand_over() - the end of every link: run the next word.
  *
@@ -257,6 +268,7 @@ static inline int chain_hand_over(struct chain *chain, char **next)
             chain->argv = next;
             return link->run(chain);
         }
+    chain_do_later(chain);
     chain_reap(chain);
     errnum = chain_exec(next, chain->envp);
     chain_fatal_errno(chain, next[0], errnum);

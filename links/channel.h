@@ -6,13 +6,13 @@
  * wrote. In order:
  *
  *   namespace -> supervisor LISTENERS   as descriptors, what listens in the network namespace; several
- *   observe -> supervisor OBSERVED      where its refused calls can be seen, as a descriptor; or why not
  *   namespace -> supervisor ENTRANCE    with --entrance: its user and network namespace, as descriptors
  *   terminal -> supervisor TERMINAL     the other side of the command's own terminal, as a descriptor
  *   guard -> supervisor   GUARD         the guard stands inside its domain
  *   attest -> supervisor  HERE          every link has run
  *   supervisor -> attest  CHECKS        what to try, with descriptors (SCM_RIGHTS); may be sent before HERE
  *   attest -> supervisor  RESULTS       one record per check
+ *   observe -> supervisor OBSERVED      where its refused calls can be seen, as a descriptor; or why not
  *   supervisor -> attest  GO            the only word on which the command starts
  *   attest -> supervisor  EXEC_FAILED   errno of the exec, if it failed
  *

@@ -11,6 +11,9 @@
  * there is one such filter in each line of processes). Then that is said
  * instead, and the command runs unobserved: nothing is held by this link.
  *
+ * In a fused chain that is done at its end, when attest-run has tried what it
+ * has to: each of its acts would be announced, and wait for somebody to answer.
+ *
  * --metadata, --reading, --network: also calls of these kinds. Reading costs
  * much, and is asked for where reading can be refused.
  *
@@ -143,6 +146,14 @@ static void tell(const struct observe *observe, long answer)
         chain_fatal(observe->chain, "close", "the kernel reported success but did not close the other end");
 }
 
+static struct observe left; /* to be done later */
+
+static void observe_later(struct chain *chain)
+{
+    (void)chain;
+    tell(&left, load_program(&left));
+}
+
 /*
  * observe_run() - the link; see the head of this file.
  *
@@ -171,7 +182,10 @@ int observe_run(struct chain *chain)
     command = chain_command(chain, at);
     if (observe.channel <= STDERR_FILENO || fcntl(observe.channel, F_GETFD) < 0)
         chain_fatal(chain, "--channel", "usage: needs a descriptor that is open, and none of 0, 1 and 2");
-    tell(&observe, load_program(&observe));
+    left = observe;
+    chain->later = observe_later;
+    if (!chain->fused)
+        chain_do_later(chain);
     return chain_hand_over(chain, command);
 }
 

@@ -110,9 +110,14 @@ int observer_take(struct observer *observer, int listener, int errnum, pid_t wri
     return start(observer, listener, plan, tmp);
 }
 
+bool observer_waits(const struct observer *observer)
+{
+    return observer->wanted && observer->observed == 0;
+}
+
 int observer_adopt(const struct observer *observer, pid_t command)
 {
-    return !observer->wanted || observer->observed == command ? 0 : -EPROTO;
+    return observer->observed == 0 || observer->observed == command ? 0 : -EPROTO;
 }
 
 int observer_go(const struct observer *observer)

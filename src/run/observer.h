@@ -46,7 +46,11 @@ int observer_begin(struct observer *observer, const struct resolved *resolved, c
 int observer_take(struct observer *observer, int listener, int errnum, pid_t writer, const struct plan *plan,
                   const char *tmp);
 
-/* observer_adopt() - was it the command's process that handed it over? Return: 0 or -EPROTO. */
+/* observer_waits() - has nobody handed calls over, or said why there are none, although that is wanted? */
+bool observer_waits(const struct observer *observer);
+
+/* observer_adopt() - is it the command's process that handed them over, if anybody has? Return: 0 or -EPROTO.
+ */
 int observer_adopt(const struct observer *observer, pid_t command);
 
 /* observer_go() - the command is about to start: from now on what is refused counts. Return: 0 or -errno. */

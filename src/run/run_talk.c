@@ -124,7 +124,7 @@ static int collect(struct run *run, struct channel_results *results, size_t *ret
     bool here = false;
 
     *ret_size = 0;
-    while (!here || *ret_size == 0 || (run->plan->guard && !run->guard)) {
+    while (!here || *ret_size == 0 || (run->plan->guard && !run->guard) || observer_waits(&run->observer)) {
         struct handed_over handed;
         pid_t writer;
         ssize_t size =
@@ -143,9 +143,11 @@ static int collect(struct run *run, struct channel_results *results, size_t *ret
         if (!here && word && message.word.type == CHANNEL_TERMINAL && handed.count == 1 &&
             terminal_take(&run->terminal, handed.fd[0], writer))
             continue;
-        if (!here && word && message.word.type == CHANNEL_OBSERVED) {
+        if (word && message.word.type == CHANNEL_OBSERVED) {
             int r = take_observed(run, &handed, message.word.value, writer);
 
+            if (r == 0 && here && observer_adopt(&run->observer, run->becoming) < 0)
+                r = run_fail(run, EPROTO, "understand the chain");
             if (r < 0)
                 return r;
             continue;
@@ -159,7 +161,7 @@ static int collect(struct run *run, struct channel_results *results, size_t *ret
             run->becoming = writer;
             run->becoming_uid = handed.uid;
             run->becoming_gid = handed.gid;
-            if (observer_adopt(&run->observer, writer) < 0)
+            if (observer_adopt(&run->observer, writer) < 0) /* it is the last link's, or comes later */
                 return run_fail(run, EPROTO, "understand the chain");
             if (run->plan->pid_namespace)
                 run->becoming_fd = (int)kernel_call(SYS_pidfd_open, writer, 0, 0, 0, 0, 0);
