@@ -15,7 +15,9 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stddef.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static void answer(int listener, const struct notify_request *request)
@@ -81,6 +83,44 @@ static void serve(const struct judge *judge)
     }
 }
 
+/* Nothing can fail any more but what is looked at. */
+static bool say_ready(void)
+{
+    static const struct observe_message ready = {.type = OBSERVE_MESSAGE_READY};
+    const size_t size = offsetof(struct observe_message, name);
+
+    return kernel_call(SYS_write, OBSERVE_WIRE, KERNEL_PTR(&ready), (long)size, 0, 0, 0) == (long)size;
+}
+
+/* The packet that brings where to look. Return: is it there? */
+static bool take_listener(void)
+{
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct pollfd ready = {.fd = OBSERVE_WIRE, .events = POLLIN};
+    char byte;
+    struct iovec part = {.iov_base = &byte, .iov_len = sizeof(byte)};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+    int listener = -1;
+    long r;
+
+    do
+        r = kernel_call(SYS_ppoll, KERNEL_PTR(&ready), 1, 0, 0, 0, 0);
+    while (r == -EINTR);
+    memset(&control, 0, sizeof(control));
+    if (r < 0 || kernel_call(SYS_recvmsg, OBSERVE_WIRE, KERNEL_PTR(&message), MSG_CMSG_CLOEXEC, 0, 0, 0) !=
+                     (long)sizeof(byte))
+        return false;
+    if (message.msg_controllen >= sizeof(control.header) && control.header.cmsg_type == SCM_RIGHTS)
+        memcpy(&listener, CMSG_DATA(&control.header), sizeof(listener));
+    /* Not by every kernel: an older one wakes the caller on another processor, and that is all. */
+    (void)kernel_call(SYS_ioctl, OBSERVE_LISTENER, NOTIFY_IOCTL_SET_FLAGS, NOTIFY_SYNC_WAKE_UP, 0, 0, 0);
+    return listener == OBSERVE_LISTENER; /* the lowest that is free */
+}
+
 void observe_serve(const struct observe_setup *setup)
 {
     static struct judge judge;
@@ -89,7 +129,7 @@ void observe_serve(const struct observe_setup *setup)
     judge.wire = OBSERVE_WIRE;
     judge.uid = setup->resolved->uid;
     rules_make(&judge.rules, setup->resolved, setup->plan, setup->tmp);
-    if (retreat(setup) < 0)
+    if (retreat(setup) < 0 || !say_ready() || !take_listener())
         _exit(1);
     serve(&judge);
     record_end(judge.wire);

@@ -16,6 +16,7 @@
 
 enum observe_message_type {
     OBSERVE_MESSAGE_NONE = 0,
+    OBSERVE_MESSAGE_READY, /* it can look: the first one */
     OBSERVE_MESSAGE_NEW,   /* a refusal that was not there before */
     OBSERVE_MESSAGE_COUNT, /* how often one came */
     OBSERVE_MESSAGE_END,   /* what was not seen: the last one */
@@ -36,8 +37,8 @@ struct observe_message {
 };
 
 struct observe_setup {
-    int listener; /* where calls are announced */
-    int wire;     /* a SOCK_SEQPACKET: messages out; one byte in: the command starts; its end: all is over */
+    int wire; /* a SOCK_SEQPACKET: messages out; in comes where calls are announced, as a descriptor with a
+                 byte, then a byte when the command starts; its end: all is over */
     const struct resolved *resolved;
     const struct plan *plan;
     pid_t supervisor;
@@ -47,7 +48,8 @@ struct observe_setup {
 /*
  * observe_serve() - be the observer, in a process of its own.
  *
- * Gives up whatever it does not need, first of all. Ends when the wire does.
+ * Gives up whatever it does not need, first of all, and waits for where it is to look. Ends when the wire
+ * does.
  */
 _Noreturn void observe_serve(const struct observe_setup *setup);
 

@@ -25,7 +25,8 @@ static const long calls[] = {
     SYS_read,  SYS_exit_group,       SYS_rt_sigreturn,
 };
 
-static const uint32_t commands[] = {NOTIFY_IOCTL_RECEIVE, NOTIFY_IOCTL_SEND, NOTIFY_IOCTL_VALID};
+static const uint32_t commands[] = {NOTIFY_IOCTL_RECEIVE, NOTIFY_IOCTL_SEND, NOTIFY_IOCTL_VALID,
+                                    NOTIFY_IOCTL_SET_FLAGS};
 
 /* Offsets in what the kernel shows to a filter. */
 enum { AT_NR = 0, AT_ARCH = 4, AT_ARGS = 16 };
@@ -50,6 +51,11 @@ static int load_filter(void)
     ADD(BPF_JMP | BPF_JSET | BPF_K, 0, 1, O_PATH);
     ADD(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
     ADD(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS);
+    ADD(BPF_JMP | BPF_JEQ | BPF_K, 0, 4, SYS_recvmsg); /* the packet that brings the listener */
+    ADD(BPF_LD | BPF_W | BPF_ABS, 0, 0, AT_ARGS);
+    ADD(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, OBSERVE_WIRE);
+    ADD(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
+    ADD(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS);
     ADD(BPF_JMP | BPF_JEQ | BPF_K, 1, 0, SYS_ioctl);
     ADD(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS);
     ADD(BPF_LD | BPF_W | BPF_ABS, 0, 0, AT_ARGS + 8);
@@ -66,15 +72,14 @@ static int load_filter(void)
                             KERNEL_PTR(&program), 0, 0, 0);
 }
 
-/* Everything but the two, which become 0 and 1: nobody may wait for an end that is held here. */
-static int keep_two(const struct observe_setup *setup)
+/* Everything but the wire, which becomes 1: nobody may wait for an end that is held here. */
+static int keep_wire(const struct observe_setup *setup)
 {
-    if (dup2(setup->listener, OBSERVE_LISTENER) != OBSERVE_LISTENER ||
-        dup2(setup->wire, OBSERVE_WIRE) != OBSERVE_WIRE)
+    if (dup2(setup->wire, OBSERVE_WIRE) != OBSERVE_WIRE || close(OBSERVE_LISTENER) != 0)
         return -errno;
     if (kernel_call(SYS_close_range, OBSERVE_WIRE + 1, ~0U, 0, 0, 0, 0) < 0)
         return -EIO;
-    return fcntl(setup->listener, F_GETFD) < 0 ? 0 : -EIO; /* both of them were above */
+    return fcntl(setup->wire, F_GETFD) < 0 ? 0 : -EIO; /* it was above */
 }
 
 static int drop_user(const struct resolved *resolved)
@@ -109,14 +114,12 @@ int retreat(const struct observe_setup *setup)
     sigprocmask(SIG_SETMASK, &all, NULL);
     if (setsid() < 0 || chdir("/") != 0)
         return -errno;
-    r = keep_two(setup);
+    r = keep_wire(setup);
     if (r == 0)
         r = drop_user(setup->resolved);
     if (r == 0 && (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0))
         r = -errno;
     if (r == 0 && getppid() != setup->supervisor)
         r = -ESRCH;
-    /* Not by every kernel: an older one wakes the caller on another processor, and that is all. */
-    (void)kernel_call(SYS_ioctl, OBSERVE_LISTENER, NOTIFY_IOCTL_SET_FLAGS, NOTIFY_SYNC_WAKE_UP, 0, 0, 0);
     return r < 0 ? (int)r : load_filter();
 }

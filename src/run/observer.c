@@ -12,6 +12,7 @@
 
 #include "kernel/children.h"
 #include "links/observe_calls.h"
+#include "run/channel.h"
 #include "run/control.h"
 #include "run/supervise.h"
 
@@ -73,17 +74,34 @@ static void note_covered(struct denial_list *denials, unsigned asked)
             denials->covers[denials->cover_count++] = surface_table[covered[i].surface].name;
 }
 
-/* The child closes everything of the run's before anything else. */
-static int start(struct observer *observer, int listener, const struct plan *plan, const char *tmp)
+/* Ends it, and reaps it unless the tree has done so. */
+static void see_gone(struct observer *observer, bool kills)
 {
-    struct observe_setup setup = {.listener = listener,
-                                  .wire = observer->theirs,
+    if (observer->pid <= 0)
+        return;
+    if (kills) {
+        kill(observer->pid, SIGKILL);
+        shutdown(observer->wire, SHUT_RDWR); /* its end is the observer's as well */
+    }
+    while (waitpid(observer->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    children_include(observer->pid);
+    observer->pid = 0;
+}
+
+/* The child closes everything of the run's before anything else. */
+int observer_start(struct observer *observer, const struct plan *plan, const char *tmp)
+{
+    struct observe_setup setup = {.wire = observer->theirs,
                                   .resolved = observer->resolved,
                                   .plan = plan,
                                   .supervisor = getpid(),
                                   .tmp = tmp};
-    pid_t pid = fork();
+    pid_t pid;
 
+    if (!observer->wanted)
+        return 0;
+    pid = fork();
     if (pid < 0)
         return -errno;
     if (pid == 0)
@@ -91,23 +109,48 @@ static int start(struct observer *observer, int listener, const struct plan *pla
     observer->pid = pid;
     observer->theirs = fd_close(observer->theirs);
     children_except(pid);
-    observer->report->denials.channel = "observer";
-    observer->report->denials.reason = "not-ended";
-    note_covered(&observer->report->denials, plan_observed(observer->resolved, plan));
     return 0;
 }
 
-int observer_take(struct observer *observer, int listener, int errnum, pid_t writer, const struct plan *plan,
-                  const char *tmp)
+/* It has given up all that it must not have, or it has ended, or takes too long. Return: 0 or -errno. */
+static int await_ready(const struct observer *observer)
 {
+    struct pollfd ready = {.fd = observer->wire, .events = POLLIN};
+    struct observe_message message;
+    const ssize_t size = (ssize_t)offsetof(struct observe_message, name);
+    int r;
+
+    do
+        r = poll(&ready, 1, LAST_MS);
+    while (r < 0 && errno == EINTR);
+    if (r <= 0)
+        return r < 0 ? -errno : -ETIMEDOUT;
+    return recv(observer->wire, &message, (size_t)size, 0) == size && message.type == OBSERVE_MESSAGE_READY
+               ? 0
+               : -EPIPE;
+}
+
+int observer_take(struct observer *observer, int listener, int errnum, pid_t writer, const struct plan *plan)
+{
+    int r;
+
     if (!observer->wanted || observer->observed != 0 || writer <= 0)
         return -EPROTO;
     observer->observed = writer;
     if (listener < 0) {
         observer->report->denials.reason = errnum == EBUSY ? "another-observer" : "kernel-refuses";
+        see_gone(observer, true);
         return 0;
     }
-    return start(observer, listener, plan, tmp);
+    r = await_ready(observer);
+    if (r == 0)
+        r = channel_send(observer->wire, "l", 1, &listener, 1);
+    if (r < 0)
+        return r;
+    observer->report->denials.channel = "observer";
+    observer->report->denials.reason = "not-ended";
+    note_covered(&observer->report->denials, plan_observed(observer->resolved, plan));
+    return 0;
 }
 
 bool observer_waits(const struct observer *observer)
@@ -232,19 +275,6 @@ static void go_observer(void *self)
     /* It was begun with a descriptor that can be waited for. */
     if (observer->pid > 0)
         uv_poll_start(&observer->poll, UV_READABLE, on_told);
-}
-
-/* Ends it, and reaps it unless the tree has done so. */
-static void see_gone(struct observer *observer, bool kills)
-{
-    if (observer->pid <= 0)
-        return;
-    if (kills)
-        kill(observer->pid, SIGKILL);
-    while (waitpid(observer->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
-    children_include(observer->pid);
-    observer->pid = 0;
 }
 
 /* The rest of what it has to tell: the run is over, and so is its work. */

@@ -36,15 +36,21 @@ int observer_begin(struct observer *observer, const struct resolved *resolved, c
                    struct report *report, struct control *control);
 
 /*
- * observer_take() - the chain has handed over where its calls are announced.
- * @listener: the caller's; -1: it cannot be, for @errnum
- * @writer:   who did
- * @tmp:      the private temp directory, NULL: none
+ * observer_start() - start the observer, if one is wanted: it makes itself ready while the chain does.
+ * @tmp: the private temp directory, NULL: none
  *
- * Starts the observer. Return: 0; -EPROTO where none was waited for; or another -errno.
+ * Return: 0 or -errno.
  */
-int observer_take(struct observer *observer, int listener, int errnum, pid_t writer, const struct plan *plan,
-                  const char *tmp);
+int observer_start(struct observer *observer, const struct plan *plan, const char *tmp);
+
+/*
+ * observer_take() - the chain has handed over where its calls are announced.
+ * @listener: the caller's; -1: it cannot be, for @errnum, and the observer ends
+ * @writer:   who did
+ *
+ * Return: 0; -EPROTO where none was waited for; or another -errno.
+ */
+int observer_take(struct observer *observer, int listener, int errnum, pid_t writer, const struct plan *plan);
 
 /* observer_waits() - has nobody handed calls over, or said why there are none, although that is wanted? */
 bool observer_waits(const struct observer *observer);

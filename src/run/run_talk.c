@@ -72,10 +72,9 @@ static int chain_cannot(struct run *run, int32_t value)
 /* observe-run has handed its calls over, or says why it cannot. */
 static int take_observed(struct run *run, struct handed_over *handed, int errnum, pid_t writer)
 {
-    int r = handed->count > 1
-                ? -EPROTO
-                : observer_take(&run->observer, handed->count == 1 ? handed->fd[0] : -1, errnum, writer,
-                                run->plan, run->plan->private_tmp ? run->tmp.path : NULL);
+    int r = handed->count > 1 ? -EPROTO
+                              : observer_take(&run->observer, handed->count == 1 ? handed->fd[0] : -1, errnum,
+                                              writer, run->plan);
 
     handed_close(handed);
     if (r < 0)
@@ -202,10 +201,12 @@ int run_talk(struct run *run)
     r = run_prepare_watch(run); /* while the chain is on its way */
     if (r < 0)
         return run_fail(run, -r, "supervise the command");
+    r = observer_start(&run->observer, run->plan, run->plan->private_tmp ? run->tmp.path : NULL);
+    if (r < 0)
+        return run_fail(run, -r, "start the observer");
     r = collect(run, &results, &size); /* a chain that is gone has said why before */
     if (r < 0)
         return r;
-    forerunner_end(); /* it ended before the chain could go on: nobody waits here */
     r = limits_arm(&run->limits, run->becoming, &run->report->error); /* the links' own children are gone */
     if (r < 0)
         return r;
@@ -236,5 +237,6 @@ int run_talk(struct run *run)
     /* Closing the canaries takes longer than the command may need to start. None of them has a name by now
      * that the command could reach. */
     attest_end(&run->attestation);
+    forerunner_end(); /* it ended before the chain could go on: nobody waits here */
     return r < 0 ? chain_failed(run, r == -EPIPE ? -ECONNRESET : r) : 0;
 }
