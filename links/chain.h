@@ -321,7 +321,7 @@ static inline void chain_start(const struct chain *chain)
 int chain_launch(char **argv, char **envp);
 
 /* What runs in a process of its own before a chain starts: see namespace_ahead.c. */
-pid_t namespace_start_ahead(int socket, bool net);
+pid_t namespace_start_ahead(int ready, bool net, int *ret_process);
 
 int detach_run(struct chain *chain);
 int namespace_run(struct chain *chain);

@@ -19,9 +19,6 @@
  * Instead of all this namespace-run may send CANNOT before it ends with 125:
  * the machine lacks something, and another backend may do.
  *
- * Whoever makes namespaces for a chain that starts later (namespace_ahead.c) says AHEAD with their
- * descriptors, or CANNOT, on a socket of its own.
- *
  * namespace-run --hold makes a session and no command: its one word is HELD, with the descriptors of the
  * namespaces in the order of enum channel_join (SCM_RIGHTS); the network's is missing where there is none.
  *
@@ -65,7 +62,6 @@ enum channel_type {
     CHANNEL_OBSERVED,
     CHANNEL_ENTRANCE,
     CHANNEL_SERVED,
-    CHANNEL_AHEAD,
 };
 
 /* The step at which namespace-run found that this machine cannot do it; CANNOT's value is step << 16 | errno.
@@ -179,7 +175,7 @@ struct channel_listeners {
     uint32_t index[CHANNEL_DESCRIPTORS]; /* of each descriptor: which of the words it stands for, from 0 */
 };
 
-/* GUARD, HERE, GO, EXEC_FAILED, CANNOT, HELD, TERMINAL, OBSERVED and AHEAD. */
+/* GUARD, HERE, GO, EXEC_FAILED, CANNOT, HELD, TERMINAL and OBSERVED. */
 struct channel_word {
     uint32_t type;
     int32_t value; /* HERE: CHANNEL_VERSION; EXEC_FAILED: errno; CANNOT: step << 16 | errno; HELD: pid 1, as

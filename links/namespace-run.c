@@ -3,7 +3,8 @@
  *
  *     namespace-run [--map own|all] [--net] [--tmp-size BYTES] [--liveness FD] [--channel FD] [--terminal]
  *                   [--address ADDRESS/BITS]... [--local NETWORK/BITS]... [--listen SOCKET]... [--entrance]
- *                   [--wait-all] [--nest] [--process-numbers COUNT] [--ahead FD] [--join-PART FD]...
+ *                   [--wait-all] [--nest] [--process-numbers COUNT] [--join-PART FD]...
+ *                   [--ahead PIDFD --ahead-ready EVENTFD]
  *                   [--rw PATH]... [--ro PATH]... [--socket PATH]... [--device PATH]...
  *                   [--hide PATH]... [--cover DIRECTORY --name NAME [--name NAME]...]...
  *                   [--protect PATH]... [--copy PATH]... [--overlay PLACE --upper DIRECTORY]...
@@ -113,6 +114,8 @@ static bool take_setting(struct namespace *ns, size_t *at)
         ns->channel = take_descriptor(chain, "--channel", value);
     } else if (chain_option(chain, at, "--ahead", &value)) {
         ns->ahead = take_descriptor(chain, "--ahead", value);
+    } else if (chain_option(chain, at, "--ahead-ready", &value)) {
+        ns->ahead_ready = take_descriptor(chain, "--ahead-ready", value);
     } else if (chain_flag(chain, at, "--terminal")) {
         ns->terminal = true;
     } else if (chain_flag(chain, at, "--nest")) {
@@ -188,6 +191,10 @@ static void parse_options(struct namespace *ns)
                     "usage: not for root, who could write the kernel's settings below /proc/sys");
     if (ns->terminal && ns->liveness >= 0)
         chain_fatal(chain, "--terminal", "usage: not with --liveness, which means a session of its own");
+    if ((ns->ahead < 0) != (ns->ahead_ready < 0))
+        chain_fatal(chain, "--ahead", "usage: needs --ahead-ready, which needs it");
+    if (ns->ahead >= 0 && geteuid() == 0)
+        chain_fatal(chain, "--ahead", "usage: not for root");
     if (ns->ahead >= 0 && (ns->map_all || ns->joined || ns->hold))
         chain_fatal(chain, "--ahead", "usage: not with --map all, --join-user or --hold");
     if (ns->channel >= 0 && ns->channel == ns->liveness)
@@ -237,7 +244,8 @@ int namespace_run(struct chain *chain)
 
     ns.chain = chain;
     ns.liveness = ns.channel = ns.descriptors = ns.tty = ns.pool = ns.draft = ns.still = -1;
-    ns.shared[0] = ns.shared[1] = ns.events = ns.init = ns.ahead = -1;
+    ns.shared[0] = ns.shared[1] = ns.events = ns.init = -1;
+    ns.ahead = ns.ahead_ready = -1;
     for (size_t i = 0; i < JOIN_COUNT; i++)
         ns.join[i] = -1;
     chain_set_dumpable(chain, false);

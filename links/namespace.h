@@ -89,7 +89,8 @@ struct namespace
     bool over;                /* joined: the supervisor has said its last word */
     int join[JOIN_COUNT];     /* joined: descriptors of the session's namespaces, -1: not given */
     int shared[2];            /* joined: the session's /tmp and /dev/shm, detached mounts, -1: private ones */
-    int ahead;                /* a socket, from which namespaces come that have been made; -1: none */
+    int ahead;                /* pidfd of a process that has made namespaces; -1: none */
+    int ahead_ready;          /* an event, on which it says so */
     int events;               /* joined: readable when a signal is pending, -1: not there */
     int init;                 /* our end of the socket to pid 1, -1: none */
     pid_t inner;              /* the command's pid as it sees it itself */
@@ -150,7 +151,6 @@ int namespace_raise_loopback(bool *ret_up);
 bool namespace_enter_ahead(struct namespace *ns);
 
 /* --- namespace_join.c --- */
-void namespace_enter(const struct namespace *ns, int directory, enum channel_join which);
 bool namespace_take_join(struct namespace *ns, size_t *at);
 void namespace_check_join(const struct namespace *ns);
 void namespace_join(struct namespace *ns);

@@ -4,36 +4,34 @@
  * A network namespace takes longer to make than everything else that this link
  * does. Whoever starts a chain can have it made meanwhile, on another processor
  * and together with those of users, IPC and host names, by a process that
- * namespace_start_ahead() starts, and that ends. They come as descriptors in one packet, which
- * lies in the socket of --ahead until the link enters them.
+ * namespace_start_ahead() starts. It says how it went by a number (--ahead-ready),
+ * and lives until the link has entered what it made, by its pidfd (--ahead).
  *
  * Should:  do the same steps as namespace_maps.c does without, and name the same
  *          one where the machine refuses.
- * Mustn't: go on without the packet, or make up for what is not in it: who was
- *          to make the namespaces then said nothing, and nothing is known.
+ * Mustn't: go on without that number, or make up for what it does not say: nothing
+ *          is known then.
  */
 #include "namespace.h"
 
 #include <net/if.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
-/* In the order in which they are entered, and lie in the packet; the network last, where there is one. */
-static const enum channel_join parts[] = {JOIN_USER, JOIN_IPC, JOIN_UTS, JOIN_NET};
-#define AHEAD_MOST  (sizeof(parts) / sizeof(parts[0]))
-#define AHEAD_LEAST (AHEAD_MOST - 1)
+#define AHEAD_PIDFD 0x1000 /* CLONE_PIDFD */
+
+#define READY_LOCAL (UINT64_C(1) << 32) /* user, IPC and host names; below it, a step that was refused */
+#define READY_NET   (UINT64_C(2) << 32) /* and the network */
 
 struct ahead {
-    int socket;
+    int ready; /* an event, on which a number says how it went */
     bool net;
+    pid_t parent;
     uid_t uid;
     gid_t gid;
-};
-
-union ahead_control {
-    struct cmsghdr header;
-    char room[CMSG_SPACE(AHEAD_MOST * sizeof(int))];
 };
 
 /* --- steps that both ways have in common: raw calls, since errno may be another process's ----------------
@@ -133,124 +131,113 @@ static int make_all(const struct ahead *ahead, enum channel_cannot *ret_step)
     return -EPROTO;
 }
 
-static void tell(int socket, enum channel_cannot step, int errnum, bool net)
+static void tell(int ready, uint64_t value)
 {
-    static const char *const names[] = {"/proc/self/ns/user", "/proc/self/ns/ipc", "/proc/self/ns/uts",
-                                        "/proc/self/ns/net"};
-    struct channel_word word = {.type = step ? CHANNEL_CANNOT : CHANNEL_AHEAD,
-                                .value = (int32_t)step << 16 | errnum};
-    size_t count = step ? 0 : net ? AHEAD_MOST : AHEAD_LEAST;
-    struct iovec part = {.iov_base = &word, .iov_len = sizeof(word)};
-    union ahead_control control = {.room = ""};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-    int fds[AHEAD_MOST];
-
-    for (size_t i = 0; i < count; i++) {
-        fds[i] = (int)kernel_call(SYS_openat, AT_FDCWD, KERNEL_PTR(names[i]), O_RDONLY | O_CLOEXEC, 0, 0, 0);
-        if (fds[i] < 0)
-            return;
-    }
-    if (count > 0) {
-        message.msg_control = &control;
-        message.msg_controllen = CMSG_SPACE(count * sizeof(int));
-        control.header.cmsg_level = SOL_SOCKET;
-        control.header.cmsg_type = SCM_RIGHTS;
-        control.header.cmsg_len = CMSG_LEN(count * sizeof(int));
-        memcpy(CMSG_DATA(&control.header), fds, count * sizeof(int));
-    }
-    kernel_call(SYS_sendmsg, socket, KERNEL_PTR(&message), MSG_NOSIGNAL, 0, 0, 0); /* or nobody wants it */
+    kernel_call(SYS_write, ready, KERNEL_PTR(&value), sizeof(value), 0, 0, 0); /* or nobody ever reads it */
 }
 
-/* The whole life of the process. Whatever cannot be is a packet, or none: then the link ends. */
+/* Raw calls: the libc's errno is another process's as well. */
+static bool close_others(int kept)
+{
+    long r = kept > 0 ? kernel_call(SYS_close_range, 0, kept - 1, 0, 0, 0, 0) : 0;
+
+    return r == 0 && kernel_call(SYS_close_range, kept + 1, 0xffffffffL, 0, 0, 0, 0) == 0;
+}
+
+/* The whole life of the process. Whatever cannot be is a number, or its end: then the link ends. */
 static int run_ahead(void *data)
 {
     const struct ahead *ahead = data;
     enum channel_cannot step = CANNOT_NOTHING;
-    int socket = ahead->socket, keep[] = {socket}, r;
+    int ready = ahead->ready, r = -EPROTO;
 
-    if (namespace_keep(keep, 1)) {
+    if (kernel_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0) == 0 &&
+        kernel_call(SYS_getppid, 0, 0, 0, 0, 0, 0) == ahead->parent && close_others(ready))
         r = make_all(ahead, &step);
-        if (r == 0 || step != CANNOT_NOTHING)
-            tell(socket, r ? step : CANNOT_NOTHING, -r, ahead->net);
-    }
+    if (r == 0)
+        tell(ready, ahead->net ? READY_NET : READY_LOCAL);
+    else if (step != CANNOT_NOTHING)
+        tell(ready, (uint64_t)((int)step << 16 | -r));
+    while (r == 0) /* until it is killed: whoever enters the namespaces needs it */
+        kernel_call(SYS_ppoll, 0, 0, 0, 0, 0, 0);
     kernel_call(SYS_exit_group, 0, 0, 0, 0, 0, 0);
     return 0; /* the libc's clone ends with it */
 }
 
 /*
  * namespace_start_ahead() - let a process make namespaces for a chain that starts later.
- * @socket: of a pair, packets
- * @net:    the network's as well
+ * @ready:       an eventfd
+ * @net:         the network's as well
+ * @ret_process: filled with its pidfd, close-on-exec
  *
- * It is a child of this process, and in a user namespace from its first moment; it has our memory, so that no
- * page is copied, and nothing else. Its exit signal is 0. Signals that this process blocks do not reach it.
+ * It is a child of this process, ends with it, and is in a user namespace from its first moment; it has our
+ * memory, so that no page is copied, and nothing else. Its exit signal is 0. Signals that this process blocks
+ * do not reach it.
  *
  * Return: its pid, or -1 where there can be no such process; errno may be anything.
  */
-pid_t namespace_start_ahead(int socket, bool net)
+pid_t namespace_start_ahead(int ready, bool net, int *ret_process)
 {
     static char stack[4096] __attribute__((aligned(16)));
     static struct ahead ahead;
 
-    ahead = (struct ahead){.socket = socket, .net = net, .uid = geteuid(), .gid = getegid()};
-    return clone(run_ahead, stack + sizeof(stack), CLONE_VM | CLONE_NEWUSER, &ahead);
+    ahead =
+        (struct ahead){.ready = ready, .net = net, .parent = getpid(), .uid = geteuid(), .gid = getegid()};
+    return clone(run_ahead, stack + sizeof(stack), CLONE_VM | CLONE_NEWUSER | AHEAD_PIDFD, &ahead,
+                 ret_process);
 }
 
 /* --- entered ---------------------------------------------------------------------------------------------
  */
 
-/* Takes the packet. Return: how many namespaces lay in it; their descriptors are in ns->join. */
-static size_t take_packet(struct namespace *ns)
+/* Return: whether there is a network namespace. */
+static bool await_ready(const struct namespace *ns)
 {
-    struct channel_word word = {0};
-    union ahead_control control;
-    struct iovec part = {.iov_base = &word, .iov_len = sizeof(word)};
-    struct msghdr message = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
-    int fds[AHEAD_MOST];
-    size_t count = 0;
-    ssize_t got;
+    struct pollfd ends[2] = {{.fd = ns->ahead_ready, .events = POLLIN}, {.fd = ns->ahead, .events = POLLIN}};
+    uint64_t value = 0;
 
-    memset(&control, 0, sizeof(control));
-    do
-        got = recvmsg(ns->ahead, &message, MSG_CMSG_CLOEXEC);
-    while (got < 0 && errno == EINTR);
-    if (got < 0)
-        chain_fatal_errno(ns->chain, "--ahead", errno);
-    if (got != (ssize_t)sizeof(word) || message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
+    while (poll(ends, 2, -1) < 0)
+        if (errno != EINTR)
+            chain_fatal_errno(ns->chain, "--ahead", errno);
+    if (!ends[0].revents)
         chain_fatal(ns->chain, "--ahead", "who was to make the namespaces ended without a word");
-    if (word.type == CHANNEL_CANNOT && word.value >> 16)
-        namespace_cannot(ns, (enum channel_cannot)(word.value >> 16), "namespaces", word.value & 0xffff);
-    if (message.msg_controllen >= sizeof(control.header) && control.header.cmsg_level == SOL_SOCKET &&
-        control.header.cmsg_type == SCM_RIGHTS && control.header.cmsg_len >= CMSG_LEN(0))
-        count = (control.header.cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    if (word.type != CHANNEL_AHEAD || count < AHEAD_LEAST || count > AHEAD_MOST)
-        chain_fatal(ns->chain, "--ahead", "no such packet");
-    memcpy(fds, CMSG_DATA(&control.header), count * sizeof(int));
-    for (size_t i = 0; i < count; i++)
-        ns->join[parts[i]] = fds[i];
-    return count;
+    if (read(ns->ahead_ready, &value, sizeof(value)) != (ssize_t)sizeof(value))
+        chain_fatal_errno(ns->chain, "--ahead-ready", errno);
+    if (value == READY_LOCAL || value == READY_NET)
+        return value == READY_NET;
+    if (value >> 16 == 0 || value > INT32_MAX)
+        chain_fatal(ns->chain, "--ahead-ready", "no such number");
+    namespace_cannot(ns, (enum channel_cannot)(value >> 16), "namespaces", (int)(value & 0xffff));
+}
+
+static ino_t user_number(const struct namespace *ns)
+{
+    struct stat seen = {0};
+
+    if (stat("/proc/self/ns/user", &seen) != 0)
+        chain_fatal_errno(ns->chain, "user namespace", errno);
+    return seen.st_ino;
 }
 
 /*
- * namespace_enter_ahead() - enter what was made ahead; afterwards this process has every capability in the
- * new user namespace.
+ * namespace_enter_ahead() - enter what was made ahead, all by one call, so that a false success of it shows;
+ * the process that made it ends. Afterwards this process has every capability in the new user namespace.
  *
  * Return: whether a network namespace was among them. Ends the link on any doubt.
  */
 bool namespace_enter_ahead(struct namespace *ns)
 {
-    size_t count = take_packet(ns);
-    int directory = namespace_open_directory(ns, AT_FDCWD, "/proc/self/ns");
+    bool net = await_ready(ns);
+    ino_t before = user_number(ns);
 
-    for (size_t i = 0; i < count; i++)
-        namespace_enter(ns, directory, parts[i]);
-    for (size_t i = 0; i < count; i++) {
-        close(ns->join[parts[i]]);
-        ns->join[parts[i]] = -1;
-    }
-    close(directory);
+    if (setns(ns->ahead, CLONE_NEWUSER | CLONE_NEWIPC | CLONE_NEWUTS | (net ? CLONE_NEWNET : 0)) != 0)
+        chain_fatal_errno(ns->chain, "--ahead", errno);
+    if (user_number(ns) == before)
+        chain_fatal(ns->chain, "--ahead", "the kernel reported success but the namespaces are the old ones");
+    kernel_call(SYS_pidfd_send_signal, ns->ahead, SIGKILL, 0, 0, 0,
+                0); /* it ends with its parent at the latest */
     close(ns->ahead);
-    ns->ahead = -1;
-    return count == AHEAD_MOST;
+    close(ns->ahead_ready);
+    ns->ahead = ns->ahead_ready = -1;
+    return net;
 }

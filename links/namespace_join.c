@@ -76,11 +76,8 @@ void namespace_check_join(const struct namespace *ns)
 
 /* --- entering ------------------------------------------------------------------------------------------- */
 
-/*
- * namespace_enter() - enter one of ns->join, and see that it is the one that we are in then.
- * @directory: /proc/self/ns, open
- */
-void namespace_enter(const struct namespace *ns, int directory, enum channel_join which)
+/* @directory: /proc/self/ns, open */
+static void enter(const struct namespace *ns, int directory, enum channel_join which)
 {
     struct stat wanted = {0}, seen = {.st_ino = 1};
 
@@ -118,17 +115,17 @@ void namespace_join(struct namespace *ns)
     int directory = namespace_open_directory(ns, AT_FDCWD, "/proc/self/ns");
     uint64_t mount = namespace_root_mount(ns);
 
-    namespace_enter(ns, directory, JOIN_USER);
-    namespace_enter(ns, directory, JOIN_IPC);
-    namespace_enter(ns, directory, JOIN_UTS);
+    enter(ns, directory, JOIN_USER);
+    enter(ns, directory, JOIN_IPC);
+    enter(ns, directory, JOIN_UTS);
     if (ns->join[JOIN_NET] >= 0)
-        namespace_enter(ns, directory, JOIN_NET);
+        enter(ns, directory, JOIN_NET);
     take_shared(ns);
     if (unshare(CLONE_NEWNS) != 0)
         namespace_cannot(ns, CANNOT_MOUNT, "mount namespace", errno);
     if (namespace_root_mount(ns) == mount)
         chain_fatal(ns->chain, "mount namespace", "the kernel reported success but it is the old one");
-    namespace_enter(ns, directory, JOIN_PID);
+    enter(ns, directory, JOIN_PID);
     close(directory);
     for (size_t i = 0; i < JOIN_COUNT; i++) {
         if (ns->join[i] < 0 || !joins[i].name)

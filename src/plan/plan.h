@@ -44,8 +44,9 @@ enum word_kind {
     WORD_LAUNCHER, /* confine-launch, as /proc/self/fd/N: the chain goes on behind a program that is not ours
                     */
     WORD_JOIN,     /* number of the descriptor of the session's namespace `path` (enum channel_join) */
-    WORD_AHEAD,    /* `--ahead N` where the namespaces have been made ahead; nothing when printed */
-    WORD_MASK, /* text: a name that is masked if it is there by then and the command's user can reach it */
+    WORD_AHEAD, /* `--ahead N --ahead-ready N` where the namespaces have been made ahead; nothing when printed
+                 */
+    WORD_MASK,  /* text: a name that is masked if it is there by then and the command's user can reach it */
     WORD_TERMINAL, /* a descriptor that is the command's own terminal, as /proc/self/fd/N */
     WORD_ONTO,     /* the descriptors on which that terminal is put: N,N,… */
     WORD_COMMAND,  /* the command and its arguments */

@@ -69,7 +69,7 @@ int run_exec(struct plan *plan, const struct resolved *resolved, const struct ho
     if (r == 0)
         r = attest_refused(&attestation, &checks);
     fds.launcher = launcher;
-    fds.ahead = forerunner_for(plan);
+    forerunner_for(plan, &fds.ahead, &fds.ahead_ready);
     fds.others = attestation.descriptors;
     fds.other_count = attestation.descriptor_count;
     if (r == 0)

@@ -10,20 +10,18 @@
  * forerunner_start() - let a child of this process make the namespaces of its user; one for this process.
  * @net: the network's as well
  *
- * What it made, or why it could not, is a packet that waits in a socket. Where there can be no such child
- * there is none, and namespace-run makes its namespaces itself.
+ * Where there can be no such child there is none, and namespace-run makes its namespaces itself.
  */
 void forerunner_start(bool net);
 
 /*
  * forerunner_for() - what a plan's chain takes of it.
- *
- * Return: the socket for `namespace-run --ahead`, close-on-exec; -1: there is none, or no longer, because
- * this chain has no use for it.
+ * @ret_process, @ret_ready: for `namespace-run --ahead --ahead-ready`, close-on-exec and not the caller's;
+ * -1: there are none, or no longer, because this chain has no use for them
  */
-int forerunner_for(const struct plan *plan);
+void forerunner_for(const struct plan *plan, int *ret_process, int *ret_ready);
 
-/* forerunner_handed_over() - a chain has the socket now; this process lets go of it. */
+/* forerunner_handed_over() - a chain has the descriptors now; this process lets go of them. */
 void forerunner_handed_over(void);
 
 /*

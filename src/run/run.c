@@ -190,9 +190,9 @@ static int start_chain(struct run *run)
                              .liveness = run->their_liveness,
                              .stderr_fd = run->stderr_fd,
                              .tmp = run->tmp.fd,
-                             .ahead = forerunner_for(run->plan),
                              .proxy_port = run->gateway.proxy_port,
                              .launcher = launcher};
+    forerunner_for(run->plan, &fds.ahead, &fds.ahead_ready);
     r = launch_prepare(&run->launch, run->plan, run->resolved, &fds, run->attestation.sentinel, NULL,
                        run->plan->private_tmp ? run->tmp.path : NULL, run->command);
     if (r < 0)

@@ -68,6 +68,8 @@ static int collect_keep(struct launch *launch, const struct plan *plan, const st
         r = keep_add(launch, fds->terminal);
     if (r == 0)
         r = keep_add(launch, fds->ahead);
+    if (r == 0)
+        r = keep_add(launch, fds->ahead_ready);
     return r;
 }
 
@@ -158,7 +160,10 @@ static int add_word(struct launch *launch, const struct word *word, const struct
     case WORD_SENTINEL:
         return add_number(launch, "", sentinel);
     case WORD_AHEAD:
-        return fds->ahead < 0 ? 0 : lend(&launch->argv, "--ahead") ?: add_number(launch, "", fds->ahead);
+        if (fds->ahead < 0)
+            return 0;
+        r = lend(&launch->argv, "--ahead") ?: add_number(launch, "", fds->ahead);
+        return r ?: lend(&launch->argv, "--ahead-ready") ?: add_number(launch, "", fds->ahead_ready);
     case WORD_KEEP:
         return add_keep_list(launch);
     case WORD_PASS:

@@ -12,19 +12,19 @@
 #define CHAIN_FDS_NONE                                                                                       \
     {                                                                                                        \
         .channel = -1, .liveness = -1, .stderr_fd = -1, .tmp = -1, .terminal = -1, .launcher = -1,           \
-        .ahead = -1                                                                                          \
+        .ahead = -1, .ahead_ready = -1                                                                       \
     }
 struct chain_fds {
     int channel;
     int liveness;
     int stderr_fd;
     int tmp;
-    int terminal;        /* where the command's own terminal will be */
-    const char *onto;    /* all such descriptors: `N,N` */
-    int ahead;           /* where namespaces come from that have been made */
-    unsigned proxy_port; /* of the command's proxy; 0: none */
-    int launcher;        /* kept only where the plan has a word for it */
-    const int *others;   /* more that cross the chain: what an exec's own checks are tried in; NULL: none */
+    int terminal;           /* where the command's own terminal will be */
+    const char *onto;       /* all such descriptors: `N,N` */
+    int ahead, ahead_ready; /* of a process that has made namespaces, and that says so */
+    unsigned proxy_port;    /* of the command's proxy; 0: none */
+    int launcher;           /* kept only where the plan has a word for it */
+    const int *others; /* more that cross the chain: what an exec's own checks are tried in; NULL: none */
     size_t other_count;
 };
 

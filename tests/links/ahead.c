@@ -1,27 +1,29 @@
 /*
  * ahead.c - whoever makes namespaces for namespace-run --ahead, in every way that it can go.
  *
- *     ahead MODE COMMAND [ARG]...     the command has the socket as descriptor 33
+ *     ahead MODE COMMAND [ARG]...     the command has the process as descriptor 33, and what it says as 34
  *
- * MODE: `all` makes every namespace, `local` all but the network's, `part` leaves out the last two, `own`
- * sends those that it is in itself, `cannot` says that a network namespace was refused, `silent` ends without
- * a word, `garbage` sends another one. The numbers of what is sent are printed on the standard error.
+ * MODE: `all` makes every namespace, `local` all but the network's, `own` none, `cannot` says that a network
+ * namespace was refused, `silent` ends without a word, `garbage` says another one. What there is then is
+ * printed on the standard error: the numbers of the namespaces.
  */
 #include "../../links/channel.h"
+#include "../../links/kernel_abi.h"
 
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#define AHEAD 33
-
-static const char *const files[] = {"/proc/self/ns/user", "/proc/self/ns/ipc", "/proc/self/ns/uts",
-                                    "/proc/self/ns/net"};
+#define AHEAD       33
+#define AHEAD_READY 34
+#define LOCAL       (UINT64_C(1) << 32)
+#define NET         (UINT64_C(2) << 32)
 
 static int put(const char *file, const char *text)
 {
@@ -41,68 +43,61 @@ static int make(int flags)
            put("/proc/self/uid_map", uids) || put("/proc/self/gid_map", gids);
 }
 
-static int tell(int socket, struct channel_word word, size_t count)
+static void print(void)
 {
-    union {
-        struct cmsghdr header;
-        char room[CMSG_SPACE(4 * sizeof(int))];
-    } control = {.room = ""};
-    struct iovec part = {.iov_base = &word, .iov_len = sizeof(word)};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-    int fds[4];
+    static const char *const files[] = {"/proc/self/ns/user", "/proc/self/ns/ipc", "/proc/self/ns/uts",
+                                        "/proc/self/ns/net"};
+    struct stat seen;
 
-    for (size_t i = 0; i < count; i++) {
-        struct stat seen;
-
-        fds[i] = open(files[i], O_RDONLY);
-        if (fds[i] < 0 || fstat(fds[i], &seen) != 0)
-            return 1;
-        dprintf(STDERR_FILENO, "%lu\n", (unsigned long)seen.st_ino);
-    }
-    if (count > 0) {
-        message.msg_control = &control;
-        message.msg_controllen = CMSG_SPACE(count * sizeof(int));
-        control.header.cmsg_level = SOL_SOCKET;
-        control.header.cmsg_type = SCM_RIGHTS;
-        control.header.cmsg_len = CMSG_LEN(count * sizeof(int));
-        memcpy(CMSG_DATA(&control.header), fds, count * sizeof(int));
-    }
-    return sendmsg(socket, &message, 0) != (ssize_t)sizeof(word);
+    for (size_t i = 0; i < 4; i++)
+        if (stat(files[i], &seen) == 0)
+            dprintf(STDERR_FILENO, "%lu\n", (unsigned long)seen.st_ino);
 }
 
-static int run(const char *mode, int socket)
+static void run(const char *mode, int ready)
 {
-    const struct channel_word made = {.type = CHANNEL_AHEAD};
-    const int local = CLONE_NEWIPC | CLONE_NEWUTS;
+    static const struct {
+        const char *mode;
+        int flags;
+        uint64_t says; /* 0: nothing, and ends */
+    } modes[] = {
+        {"all", CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET, NET},
+        {"local", CLONE_NEWIPC | CLONE_NEWUTS, LOCAL},
+        {"own", 0, NET},
+        {"cannot", 0, CANNOT_NET << 16 | 1},
+        {"garbage", 0, 7},
+        {"silent", 0, 0},
+    };
 
-    if (strcmp(mode, "all") == 0)
-        return make(local | CLONE_NEWNET) || tell(socket, made, 4);
-    if (strcmp(mode, "local") == 0)
-        return make(local) || tell(socket, made, 3);
-    if (strcmp(mode, "part") == 0)
-        return make(local) || tell(socket, made, 2);
-    if (strcmp(mode, "own") == 0)
-        return tell(socket, made, 4);
-    if (strcmp(mode, "cannot") == 0)
-        return tell(socket, (struct channel_word){.type = CHANNEL_CANNOT, .value = CANNOT_NET << 16 | 1}, 0);
-    if (strcmp(mode, "garbage") == 0)
-        return tell(socket, (struct channel_word){.type = CHANNEL_HERE}, 0);
-    return strcmp(mode, "silent") != 0;
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        if (strcmp(modes[i].mode, mode) != 0)
+            continue;
+        if ((modes[i].flags && make(modes[i].flags) != 0) || modes[i].says == 0)
+            return;
+        print();
+        if (write(ready, &modes[i].says, sizeof(modes[i].says)) != (ssize_t)sizeof(modes[i].says))
+            return;
+        for (;;)
+            pause();
+    }
 }
 
 int main(int argc, char **argv)
 {
-    int ends[2], status = 0;
+    int ready = eventfd(0, EFD_CLOEXEC), process;
     pid_t child;
 
-    if (argc < 3 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    if (argc < 3 || ready < 0)
         return 99;
     child = fork();
-    if (child == 0)
-        _exit(run(argv[1], ends[1]));
-    if (child < 0 || waitpid(child, &status, 0) != child || status != 0 || dup2(ends[0], AHEAD) != AHEAD)
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        run(argv[1], ready);
+        _exit(0);
+    }
+    process = child < 0 ? -1 : (int)kernel_call(SYS_pidfd_open, child, 0, 0, 0, 0, 0);
+    if (process < 0 || dup2(process, AHEAD) != AHEAD || dup2(ready, AHEAD_READY) != AHEAD_READY)
         return 99;
-    close(ends[1]);
     execvp(argv[2], argv + 2);
     return 99;
 }

@@ -41,7 +41,7 @@ static const struct {
     {"getdents64", SYS_getdents64},
     {"unshare", SYS_unshare},
     {"setns", SYS_setns},
-    {"recvmsg", SYS_recvmsg},
+    {"read", SYS_read},
     {"mount", SYS_mount},
     {"mount_setattr", SYS_mount_setattr},
     {"renameat", SYS_renameat},
