@@ -66,7 +66,7 @@ static int scan_all(pid_t *pids, size_t most)
     return count;
 }
 
-#define EXCEPTED 4
+#define EXCEPTED 6
 
 static pid_t excepted[EXCEPTED]; /* 0: none */
 

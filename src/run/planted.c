@@ -6,12 +6,14 @@
  * program can honestly say before any of it gets into the report.
  *
  * With `--planted quarantine` it may write there as well, and moves what it found.
+ * It is started while the chain is, and waits: at the end of a run everybody waits for it.
  *
  * Should:  cost nothing but a few calls before the command starts.
  * Mustn't: hold up the end for long, or fail a run that has ended well.
  */
 #include "run/planted.h"
 
+#include "kernel/children.h"
 #include "run/helper.h"
 
 #include <errno.h>
@@ -129,7 +131,7 @@ int planted_begin(struct planted_look *planted, const struct resolved *resolved,
 {
     int r = 0;
 
-    *planted = (struct planted_look){.scoped = landlock_abi >= 6};
+    *planted = (struct planted_look){.scoped = landlock_abi >= 6, .go = -1, .said = -1};
     if (resolved->mode != MODE_WORKSPACE_WRITE)
         return 0;
     planted->wanted = true;
@@ -141,15 +143,6 @@ int planted_begin(struct planted_look *planted, const struct resolved *resolved,
         if (is_tree(&resolved->paths[i]) && S_ISDIR(resolved->paths[i].type))
             r = keep_tree(planted, &resolved->paths[i]);
     return r;
-}
-
-void planted_end(struct planted_look *planted)
-{
-    for (size_t i = 0; i < planted->before_count; i++) {
-        fd_close(planted->before[i]);
-        free(planted->path[i]);
-    }
-    planted->before_count = 0;
 }
 
 /* --- after ------------------------------------------------------------------------------------------------
@@ -196,7 +189,7 @@ static int add_words(struct looking *looking, const struct planted_look *planted
                      const struct resolved *resolved)
 {
     struct strings *words = &looking->words;
-    int r = strings_add(words, "look");
+    int r = strings_add(words, "look") ?: strings_add(words, "--wait");
 
     if (r == 0)
         r = strings_add(words, "--since");
@@ -333,9 +326,11 @@ static const char *take_findings(struct planted_list *list, const struct text *t
     return "ended-early";
 }
 
-static int start(const struct planted_look *planted, const struct resolved *resolved, struct looking *looking,
-                 int out, struct error *error)
+/* Takes over whatever it opens. Return: its pid, or -errno. */
+static pid_t start(const struct planted_look *planted, const struct resolved *resolved,
+                   struct looking *looking, int in, int out)
 {
+    struct error error = {0};
     struct helper helper = {.program = "confine-sweep",
                             .words = (const char *const *)looking->words.items,
                             .readable = looking->trees,
@@ -344,7 +339,7 @@ static int start(const struct planted_look *planted, const struct resolved *reso
                             .writable_count = planted->aside ? looking->tree_count : 0,
                             .keep = planted->before,
                             .keep_count = planted->before_count,
-                            .standard = {-1, out, -1},
+                            .standard = {in, out, -1},
                             .scoped = planted->scoped,
                             .uid = resolved->uid,
                             .gid = resolved->gid};
@@ -352,53 +347,88 @@ static int start(const struct planted_look *planted, const struct resolved *reso
 
     if (nothing < 0)
         return -errno;
-    helper.standard[0] = helper.standard[2] = nothing;
-    return helper_start(&helper, resolved, error);
+    helper.standard[2] = nothing;
+    return helper_start(&helper, resolved, &error);
 }
 
-static const char *look(struct planted_look *planted, const struct resolved *resolved,
-                        struct planted_list *list)
+void planted_start(struct planted_look *planted, const struct resolved *resolved, const char *run_id)
 {
     struct looking looking = {0};
-    struct error error = {0};
-    struct text text = {0};
-    int ends[2] = {-1, -1}, status = 0, r;
-    const char *incomplete = "not-started";
-    pid_t pid = -1;
+    int in[2] = {-1, -1}, out[2] = {-1, -1};
 
-    r = add_words(&looking, planted, resolved);
-    if (r == 0 && pipe2(ends, O_CLOEXEC) != 0)
-        r = -errno;
-    if (r == 0)
-        pid = start(planted, resolved, &looking, ends[1], &error);
-    fd_close(ends[1]);
-    if (pid > 0) {
-        r = read_findings(ends[0], &text);
-        if (r < 0)
-            kill(pid, SIGKILL);
-        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-            ;
+    if (!planted->wanted || planted->impossible)
+        return;
+    if (resolved->policy->planted == PLANTED_QUARANTINE)
+        planted->aside = run_id;
+    if (add_words(&looking, planted, resolved) == 0 && pipe2(in, O_CLOEXEC) == 0 &&
+        pipe2(out, O_CLOEXEC) == 0)
+        planted->pid = start(planted, resolved, &looking, in[0], out[1]);
+    fd_close(in[0]);
+    fd_close(out[1]);
+    planted->go = in[1];
+    planted->said = out[0];
+    planted->more = looking.more;
+    if (planted->pid > 0)
+        children_except(planted->pid);
+    for (size_t i = 0; i < looking.tree_count; i++)
+        fd_close(looking.trees[i]);
+    strings_free(&looking.words);
+}
+
+/* Waits for its end, which comes by itself or is brought about. Return: its status; -1: somebody has it. */
+static int see_gone(struct planted_look *planted, bool kills)
+{
+    pid_t pid = planted->pid;
+    int status = 0;
+
+    planted->pid = 0;
+    planted->go = fd_close(planted->go); /* one that still waits ends by that as well */
+    if (pid <= 0 || !children_include(pid))
+        return -1;
+    if (kills)
+        kill(pid, SIGKILL);
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return status;
+}
+
+static const char *look(struct planted_look *planted, struct planted_list *list)
+{
+    const char *incomplete = "not-started";
+    struct text text = {0};
+    int r, status;
+
+    if (planted->pid > 0) {
+        r = write(planted->go, "l", 1) == 1 ? read_findings(planted->said, &text) : -errno;
+        status = see_gone(planted, r < 0);
         incomplete = r == -ETIMEDOUT                                           ? "seconds"
                      : r < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0 ? "ended-early"
                                                                                : take_findings(list, &text);
     }
-    if (!incomplete && looking.more)
+    if (!incomplete && planted->more)
         incomplete = "trees";
-    fd_close(ends[0]);
-    for (size_t i = 0; i < looking.tree_count; i++)
-        fd_close(looking.trees[i]);
-    strings_free(&looking.words);
     text_free(&text);
     return incomplete;
 }
 
-void planted_look(struct planted_look *planted, const struct resolved *resolved, struct report *report)
+void planted_look(struct planted_look *planted, struct report *report)
 {
     if (!planted->wanted)
         return;
     report->planted.looked = true;
-    if (resolved->policy->planted == PLANTED_QUARANTINE)
-        planted->aside = report->run_id;
-    report->planted.incomplete =
-        planted->impossible ? planted->impossible : look(planted, resolved, &report->planted);
+    report->planted.incomplete = planted->impossible ? planted->impossible : look(planted, &report->planted);
+}
+
+void planted_end(struct planted_look *planted)
+{
+    if (planted->pid > 0)
+        see_gone(planted, true);
+    planted->said = fd_close(planted->said);
+    planted->go = fd_close(planted->go);
+    for (size_t i = 0; i < planted->before_count; i++) {
+        fd_close(planted->before[i]);
+        free(planted->path[i]);
+    }
+    planted->before_count = 0;
 }

@@ -21,6 +21,9 @@ struct planted_look {
     int before[PLANTED_BEFORE]; /* copies in memory of repositories' settings, */
     char *path[PLANTED_BEFORE]; /* and of which file */
     size_t before_count;
+    pid_t pid;    /* of confine-sweep, which waits; 0: none */
+    int go, said; /* a byte for it to begin; its findings */
+    bool more;    /* trees than it can be given */
 };
 
 /*
@@ -32,11 +35,19 @@ struct planted_look {
 int planted_begin(struct planted_look *planted, const struct resolved *resolved, int landlock_abi);
 
 /*
+ * planted_start() - start confine-sweep, which waits until it is to look. What goes wrong is said by the
+ * look.
+ * @run_id: by which the place is named that things are moved to, and which is kept by the caller
+ */
+void planted_start(struct planted_look *planted, const struct resolved *resolved, const char *run_id);
+
+/*
  * planted_look() - have confine-sweep look, and take its findings into the report. What goes wrong is said as
  * `incomplete`, and ends nothing.
  */
-void planted_look(struct planted_look *planted, const struct resolved *resolved, struct report *report);
+void planted_look(struct planted_look *planted, struct report *report);
 
+/* planted_end() - end it, and give back what was kept. */
 void planted_end(struct planted_look *planted);
 
 #endif

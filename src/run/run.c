@@ -263,6 +263,7 @@ static void abandon(struct run *run)
     attest_end(&run->attestation);
     gateway_abandon(&run->gateway);
     observer_abandon(&run->observer);
+    planted_end(&run->planted);
     keeper_end(&run->terminal.keeper, false);
     while (run->pid > 0 && (waitpid(-1, NULL, __WALL) > 0 || errno == EINTR))
         children_kill(0);
@@ -356,7 +357,8 @@ static void clear_run(struct run *run)
 {
     int *const none[] = {&run->channel,      &run->becoming_fd,    &run->their_channel,
                          &run->liveness,     &run->their_liveness, &run->errors,
-                         &run->their_errors, &run->stderr_fd,      &run->attestation.process_release};
+                         &run->their_errors, &run->stderr_fd,      &run->attestation.process_release,
+                         &run->planted.go,   &run->planted.said};
 
     memset(run, 0, offsetof(struct run, attestation.attempts));
     for (size_t i = 0; i < ARRAY_SIZE(none); i++)
@@ -412,7 +414,7 @@ static int run_once(struct plan *plan, const struct resolved *resolved, int land
     else
         status = tell_lost_output(&run, run_watch(&run));
     if (report->outcome.kind != OUTCOME_NOT_STARTED)
-        planted_look(&run.planted, resolved, report);
+        planted_look(&run.planted, report);
     clean_up(&run);
     return status;
 }

@@ -204,6 +204,7 @@ int run_talk(struct run *run)
     r = observer_start(&run->observer, run->plan, run->plan->private_tmp ? run->tmp.path : NULL);
     if (r < 0)
         return run_fail(run, -r, "start the observer");
+    planted_start(&run->planted, run->resolved, run->report->run_id);
     r = collect(run, &results, &size); /* a chain that is gone has said why before */
     if (r < 0)
         return r;

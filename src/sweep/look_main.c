@@ -1,8 +1,10 @@
 /*
  * look_main.c - confine-sweep look: words in, findings out.
  *
- *     confine-sweep look --since SECONDS.NANOSECONDS [--home PATH] [--entries N] [--seconds N]
+ *     confine-sweep look [--wait] --since SECONDS.NANOSECONDS [--home PATH] [--entries N] [--seconds N]
  *                        [--before FD PATH]... --root FD PATH [--root FD PATH]...
+ *
+ * With --wait the look begins when a byte comes on the standard input, and its end instead is the end of it.
  *
  * A finding is four texts, each with a NUL behind it: kind, path, what runs it, detail. The last one is
  * `end`, with the bound that was reached, or nothing, and the number of directories that could not be read.
@@ -15,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define FINDINGS_MOST 1000
 
@@ -113,7 +116,7 @@ static bool take_place(char **words, int *fd, const char **path)
 }
 
 static bool take_words(char **words, struct output *output, struct look_root *roots,
-                       struct look_before *before)
+                       struct look_before *before, bool *ret_waits)
 {
     struct look *look = &output->look;
     bool since = false;
@@ -129,6 +132,9 @@ static bool take_words(char **words, struct output *output, struct look_root *ro
                    take_place(words, &before[look->before_count].fd, &before[look->before_count].path)) {
             look->before_count++;
             words++;
+        } else if (strcmp(*words, "--wait") == 0) {
+            *ret_waits = true;
+            words--;
         } else if (strcmp(*words, "--since") == 0) {
             since = take_since(words[1], &look->since);
             if (!since)
@@ -157,7 +163,8 @@ int look_main(int argc, char **argv)
     _cleanup_free_ struct look_root *roots = calloc((size_t)argc, sizeof(*roots));
     _cleanup_free_ struct look_before *before = calloc((size_t)argc, sizeof(*before));
     struct output output = {.look = {.roots = roots, .before = before, .found = say}};
-    char closed[24];
+    char closed[24], byte;
+    bool waits = false;
     int r;
 
     if (!roots || !before) {
@@ -165,13 +172,16 @@ int look_main(int argc, char **argv)
         return SWEEP_EXIT_FAILED;
     }
     output.look.data = &output;
-    if (!take_words(argv + 2, &output, roots, before)) {
-        fputs("confine-sweep: fatal: usage: confine-sweep look --since SECONDS.NANOSECONDS [--home PATH] "
+    if (!take_words(argv + 2, &output, roots, before, &waits)) {
+        fputs("confine-sweep: fatal: usage: confine-sweep look [--wait] --since SECONDS.NANOSECONDS [--home "
+              "PATH] "
               "[--entries N] "
               "[--seconds N] [--aside NAME] [--before FD PATH]... --root FD PATH...\n",
               stderr);
         return SWEEP_EXIT_FAILED;
     }
+    if (waits && read(STDIN_FILENO, &byte, 1) != 1)
+        return SWEEP_EXIT_FAILED; /* nobody wants to know */
     r = look_trees(&output.look);
     if (r == 0)
         r = move_all(&output);
