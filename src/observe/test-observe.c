@@ -339,7 +339,6 @@ TEST_EACH(the_observer_has_given_up, struct kept_row, kept_rows)
     pid_t pid;
 
     need(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) == 0);
-    setup.listener = fcntl(ends[0], F_DUPFD, 100); /* nothing is announced here */
     setup.wire = fcntl(ends[1], F_DUPFD, 100);
     pid = fork();
     need(pid >= 0);

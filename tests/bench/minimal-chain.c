@@ -133,7 +133,8 @@ int main(int argc, char **argv, char **envp)
         (instructions > 0 && instructions < STEPS + 2))
         return 125;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        (layers > 0 && restrict_all(layers, argv[2][0] == '1', argv[4]) != 0) || load_filter((size_t)instructions) != 0)
+        (layers > 0 && restrict_all(layers, argv[2][0] == '1', argv[4]) != 0) ||
+        load_filter((size_t)instructions) != 0)
         return 125;
     execve(argv[5], argv + 5, envp);
     return 125;
