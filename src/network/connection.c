@@ -130,6 +130,18 @@ static void wait_client(struct watch *watch)
         connection_close(connection, "the client is gone");
 }
 
+/* A socket of the inside must be asked for. */
+static void want_socket(struct connection *connection, bool six)
+{
+    static const struct address loopback[2] = {{.bytes = {127, 0, 0, 1}}, {.six = true, .bytes = {[15] = 1}}};
+
+    connection->second = six;
+    target_set(&loopback[six], connection->target.port, &connection->target);
+    connection->state = STATE_RESOLVE;
+    timer_begin(&connection->gateway->loop, &connection->timer, TIMER_DIAL, on_timer);
+    supervisor_want_socket(connection->gateway, connection->id, six);
+}
+
 static void on_dialled(struct dial *dialled, int fd, size_t at, int error)
 {
     struct connection *connection = dialled->owner;
@@ -138,6 +150,12 @@ static void on_dialled(struct dial *dialled, int fd, size_t at, int error)
 
     connection->address = dialled->addresses[at];
     connection->dialled = true;
+    if (error && connection->protocol == PROTOCOL_PUBLISH && !connection->second) {
+        connection->dial = NULL;
+        free(dialled);
+        want_socket(connection, true);
+        return;
+    }
     if (error) {
         fail(connection, error, NULL);
         return;
@@ -330,18 +348,14 @@ static void begin_forward(struct connection *connection, uint16_t port)
     dial(connection);
 }
 
-/* A socket of the inside must be asked for. */
 static void begin_publish(struct connection *connection, uint16_t port)
 {
     static const struct address loopback = {.bytes = {127, 0, 0, 1}};
-    struct gateway *gateway = connection->gateway;
 
     target_set(&loopback, port, &connection->target);
     connection->verdict.reason = REASON_NONE;
     account_decided(connection);
-    connection->state = STATE_RESOLVE;
-    timer_begin(&gateway->loop, &connection->timer, TIMER_DIAL, on_timer);
-    supervisor_want_socket(gateway, connection->id, false);
+    want_socket(connection, false);
 }
 
 void connection_socket(struct gateway *gateway, uint64_t id, int fd)

@@ -78,6 +78,7 @@ struct connection {
     bool greeted;   /* SOCKS: the methods are agreed on */
     bool told;      /* it was told one by one */
     bool accounted; /* it was told, or counted */
+    bool second;    /* publish: the second family is tried */
     bool held_back; /* what the client sends waits for another proxy's word */
     struct target target;
     struct verdict verdict;
@@ -110,6 +111,7 @@ struct gateway {
     size_t connection_count, connection_most;
     size_t held;       /* bytes that wait for ends that do not read */
     struct timer full; /* descriptors have run out */
+    bool stalled;      /* somebody waits for room */
     struct timer count_timer;
     struct tally *tallies;
     size_t tally_count;

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 
+#define CLOSE "Connection: close\r\n"
+
 bool http_piece_is(const struct piece *piece, const char *text)
 {
     size_t length = strlen(text);
@@ -351,7 +353,7 @@ static bool is_hop(const struct http_head *head, const struct piece *name)
     return false;
 }
 
-static void write_headers(const struct http_head *head, struct text *text)
+static void write_headers(const struct http_head *head, const char *last, struct text *text)
 {
     for (size_t i = 0; i < head->header_count; i++) {
         const struct http_header *header = &head->headers[i];
@@ -363,7 +365,7 @@ static void write_headers(const struct http_head *head, struct text *text)
         text_add_bytes(text, header->value.at, header->value.length);
         text_add(text, "\r\n");
     }
-    text_add(text, "Connection: close\r\n\r\n");
+    text_addf(text, "%s\r\n", last);
 }
 
 static void write_authority(const struct target *target, struct text *text)
@@ -393,7 +395,7 @@ void http_write_request(const struct http_head *head, const struct target *targe
     text_addf(text, " HTTP/1.%u\r\nHost: ", head->minor);
     write_authority(target, text);
     text_addf(text, "\r\n%s", extra);
-    write_headers(head, text);
+    write_headers(head, CLOSE, text);
 }
 
 void http_write_answer(const struct http_head *head, struct text *text)
@@ -401,5 +403,5 @@ void http_write_answer(const struct http_head *head, struct text *text)
     text_addf(text, "HTTP/1.%u ", head->minor);
     text_add_bytes(text, head->reason.at, head->reason.length);
     text_add(text, "\r\n");
-    write_headers(head, text);
+    write_headers(head, head->status / 100 == 1 ? "" : CLOSE, text); /* something follows a 100 */
 }

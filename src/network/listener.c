@@ -40,10 +40,32 @@ static void on_room(struct timer *timer)
 
 void listener_room(struct gateway *gateway)
 {
-    if (gateway->connection_count + 1 < gateway->connection_most || !list_empty(&gateway->listeners))
-        for (struct node *at = gateway->listeners.after; at != &gateway->listeners; at = at->after)
-            if (OF_NODE(at)->watch.events & EPOLLIN)
-                watch_again(&gateway->loop, &OF_NODE(at)->watch);
+    if (!gateway->stalled)
+        return;
+    gateway->stalled = false;
+    for (struct node *at = gateway->listeners.after; at != &gateway->listeners; at = at->after)
+        if (OF_NODE(at)->watch.events & EPOLLIN)
+            watch_again(&gateway->loop, &OF_NODE(at)->watch);
+}
+
+/* No more can be accepted now. Return: true. */
+static bool stall(struct gateway *gateway, bool files)
+{
+    gateway->stalled = true;
+    if (files)
+        timer_begin(&gateway->loop, &gateway->full, TIMER_SOON, on_room);
+    return true;
+}
+
+/* Is there no room for one more? listener_room() comes back to it then. */
+static bool is_full(struct gateway *gateway)
+{
+    return gateway->connection_count >= gateway->connection_most && stall(gateway, false);
+}
+
+static bool is_out_of_files(int errnum)
+{
+    return errnum == EMFILE || errnum == ENFILE || errnum == ENOBUFS || errnum == ENOMEM;
 }
 
 static void accept_some(struct watch *watch)
@@ -54,16 +76,15 @@ static void accept_some(struct watch *watch)
     for (int i = 0; i < ACCEPTS; i++) {
         int fd;
 
-        if (gateway->ended || gateway->connection_count >= gateway->connection_most)
-            return; /* listener_room() comes back to it */
+        if (gateway->ended || is_full(gateway))
+            return;
         fd = accept4(watch->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
             connection_begin(listener, fd);
         } else if (errno == EAGAIN) {
             watch->events &= ~(uint32_t)EPOLLIN;
             return;
-        } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            timer_begin(&gateway->loop, &gateway->full, TIMER_SOON, on_room);
+        } else if (is_out_of_files(errno) && stall(gateway, true)) {
             return;
         }
         /* Anything else concerns one connection that is gone already. */
@@ -194,7 +215,7 @@ static void accept_dns(struct watch *watch)
 {
     struct gateway *gateway = ((struct listener *)watch)->gateway;
 
-    while (!gateway->ended && gateway->connection_count < gateway->connection_most) {
+    while (!gateway->ended && !is_full(gateway)) {
         int fd = accept4(watch->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         struct dns_client *client;
 
@@ -202,10 +223,8 @@ static void accept_dns(struct watch *watch)
             watch->events &= ~(uint32_t)EPOLLIN;
             return;
         }
-        if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
-            timer_begin(&gateway->loop, &gateway->full, TIMER_SOON, on_room);
+        if (fd < 0 && is_out_of_files(errno) && stall(gateway, true))
             return;
-        }
         if (fd < 0)
             continue;
         client = calloc(1, sizeof(*client));

@@ -256,7 +256,10 @@ static void answer_socks(struct connection *connection, enum reason reason, int 
 
 bool proxy_answer(struct connection *connection, enum reason reason, int error)
 {
-    if (connection->client.watch.fd < 0 || (connection->state == STATE_RELAY && !connection->held_back))
+    bool unanswered = connection->state != STATE_RELAY || connection->held_back ||
+                      connection->filters[FROM_SERVER] == filter_answer;
+
+    if (connection->client.watch.fd < 0 || !unanswered || connection->client.held_length > 0)
         return false;
     if (connection->protocol == PROTOCOL_SOCKS5)
         answer_socks(connection, reason, error);

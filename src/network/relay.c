@@ -207,11 +207,13 @@ static int pump(struct connection *connection, int from)
 static void close_filtered(struct connection *connection, int error)
 {
     if (connection->is_later) {
+        connection->client.shut = proxy_answer(connection, connection->later, error);
         connection_close(connection, reasons[connection->later]);
     } else if (connection->held_back) { /* the client has had no answer yet */
         connection->client.shut = proxy_answer(connection, REASON_NONE, error);
         connection_close(connection, "the upstream proxy refused");
     } else {
+        connection->client.shut = proxy_answer(connection, REASON_NONE, error);
         connection_close(connection, error == -EBADMSG ? "the answer cannot be read" : strerror(-error));
     }
 }

@@ -625,6 +625,19 @@ def answers_end_with_their_connection(world):
         check(w.wait_until(lambda: passed in b''.join(REQUESTS)), f'the body came: {REQUESTS}')
         check(b'evil' not in b''.join(REQUESTS), f'what stands behind it came as well: {REQUESTS}')
         del REQUESTS[:]
+    sloppy = world.listen('world', SERVER, 8)
+    serve(sloppy, lambda c: (c.recv(1000), c.sendall(b'HTTP/1.1 200 OK\nX: y\n\nhi')))
+    setup.gateway.send('allow', rule='one.test:8')
+    answer = setup.by_proxy(b'GET http://one.test:8/ HTTP/1.1\r\nHost: one.test:8\r\n\r\n')
+    check(answer.startswith(b'HTTP/1.1 502 '), f'an answer that cannot be read: {answer}')
+    patient = world.listen('world', SERVER, 9)
+    serve(patient, lambda c: (c.recv(1000), c.sendall(b'HTTP/1.1 100 Continue\r\n\r\n'), c.recv(1000), c.sendall(b'HTTP/1.1 204 No\r\n\r\n')))
+    setup.gateway.send('allow', rule='one.test:9')
+    sock = dial(world, '127.0.0.1', setup.proxy)
+    sock.sendall(b'POST http://one.test:9/ HTTP/1.1\r\nHost: one.test:9\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n')
+    same(read_some(sock, 25), b'HTTP/1.1 100 Continue\r\n\r\n', 'it may go on')
+    sock.sendall(b'hi')
+    same(read_all(sock), b'HTTP/1.1 204 No\r\nConnection: close\r\n\r\n', 'the answer behind it')
     for bad in (b'Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n', b'Content-Length: 3\r\nContent-Length: 3\r\n\r\n',
                 b'Host: two.test\r\n\r\n', b'X:\n\r\n', b'X : y\r\n\r\n'):
         answer = setup.by_proxy(head + bad)
@@ -644,6 +657,12 @@ def forward_and_publish(world):
     gateway.send('forward', forward, port=4321)
     publish = world.listen('host', '127.0.0.1', 0)
     gateway.send('publish', publish, port=8080)
+    inside6 = world.listen('inside', '::1', 8082)
+    serve(inside6, echo)
+    publish6 = world.listen('host', '127.0.0.1', 0)
+    gateway.send('publish', publish6, port=8082)
+    port6 = publish6.getsockname()[1]
+    publish6.close()
     nothing = world.listen('host', '127.0.0.1', 0)
     gateway.send('publish', nothing, port=8081)
     port, no_port = publish.getsockname()[1], nothing.getsockname()[1]
@@ -675,11 +694,17 @@ def forward_and_publish(world):
         same(gateway.kept[-1].recv(1), b'y', 'what the server says to nobody')
         gateway.kept[-1].shutdown(socket.SHUT_WR)
         same(read_all(gateway.kept[-1]), b'end', 'its end')
+    sock = dial(world, '127.0.0.1', port6, 'host')
+    sock.sendall(b'six')
+    gateway.wait('wants-socket', family=4)
+    gateway.wait('wants-socket', family=6)
+    same(read_some(sock, 3), b'six', 'a server inside on ::1')
+    sock.close()
     sock = dial(world, '127.0.0.1', no_port, 'host')
-    gateway.wait('wants-socket')
+    gateway.wait('wants-socket', family=6)
     same(read_all(sock), b'<reset>', 'no server inside')
     gateway.end()
-    for listener in (service, inside):
+    for listener in (service, inside, inside6):
         close(listener)
 
 
