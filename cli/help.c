@@ -28,7 +28,26 @@ static void add_wrapped(struct text *text, const char *words, size_t column)
     text_add(text, "\n");
 }
 
-static void add_option(struct text *text, const struct option *option)
+/* What an option means to a session, where that is not what it means to a run. */
+static const struct {
+    const char *name, *what;
+} session_options[] = {
+    {"workspace", "for a root caller: its owner is whom the commands run as"},
+    {"network", "the network that all of its runs share: none unless said"},
+    {"backend", "auto or namespace: no other one has sessions"},
+    {"user", "for a root caller: whom the commands run as, the same for all of its runs"},
+    {"limit", "tmp_size: how large /tmp and /dev/shm may become in all; every other one is a run's"},
+};
+
+static const char *describe(const struct option *option, unsigned bit)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(session_options) && (bit & FOR_SESSION); i++)
+        if (strcmp(session_options[i].name, option->name) == 0)
+            return session_options[i].what;
+    return option->what;
+}
+
+static void add_option(struct text *text, const struct option *option, unsigned bit)
 {
     char left[96];
     int length;
@@ -44,7 +63,7 @@ static void add_option(struct text *text, const struct option *option)
         text_addf(text, "\n%*s", HELP_COLUMN, "");
     else
         text_addf(text, "%*s", HELP_COLUMN - length, "");
-    add_wrapped(text, option->what, HELP_COLUMN);
+    add_wrapped(text, describe(option, bit), HELP_COLUMN);
 }
 
 static void add_options(struct text *text, unsigned bit)
@@ -57,7 +76,7 @@ static void add_options(struct text *text, unsigned bit)
         if (strcmp(group, option->group) != 0)
             text_addf(text, "\n%s:\n", option->group);
         group = option->group;
-        add_option(text, option);
+        add_option(text, option, bit);
     }
 }
 

@@ -4,6 +4,7 @@
  * What a file or an option names must hold, or the run is refused. What a
  * built-in default asks, and what is marked as optional, is never named.
  */
+#include "policy/policy_keys.h"
 #include "policy/resolve_internal.h"
 
 #include <fcntl.h>
@@ -168,6 +169,18 @@ static int refuse_open_list(struct resolving *resolving)
     return error_hint(resolving->error, "name what may be reached: --allow RULE; or use --network host");
 }
 
+/* A word about the end of a limit that there is not. */
+static int check_output_end(struct resolving *resolving)
+{
+    const struct policy *policy = resolving->policy;
+
+    if (!policy->limit_output_end || policy->limit_output)
+        return 0;
+    policy_refuse(resolving->error, &policy->origin[KEY_LIMIT_OUTPUT_END], "output-end-alone",
+                  "output_end is what happens at the limit of output, and there is none");
+    return error_hint(resolving->error, "add one: --limit output=16M,output_end=true");
+}
+
 int resolve_surfaces(struct resolving *resolving)
 {
     struct resolved *resolved = resolving->resolved;
@@ -176,6 +189,8 @@ int resolve_surfaces(struct resolving *resolving)
     if (r == 0)
         r = mark_list(resolving, LIST_REQUIRE, resolved->required, resolved->required_group,
                       &resolved->require_full);
+    if (r == 0)
+        r = check_output_end(resolving);
     if (r < 0 || resolved->mode == MODE_DANGER_FULL_ACCESS)
         return r; /* nothing is named where everything is open: --require refuses by itself */
     mark_named(resolving->policy, resolved->named);

@@ -380,6 +380,18 @@ static int take_message(struct control *control, json_t *message, struct error *
                      QUOTE(type));
 }
 
+/* Each line is a text by itself: the number that is said of it (`line`) is not the 1 of the reader's. */
+static void name_column(struct error *error)
+{
+    static const char front[] = "control:1:", column[] = "column ";
+    const size_t skipped = sizeof(front) - 1, put = sizeof(column) - 1; /* the second is the shorter one */
+
+    if (strncmp(error->message, front, skipped) != 0)
+        return;
+    memmove(error->message + put, error->message + skipped, strlen(error->message + skipped) + 1);
+    memcpy(error->message, column, put);
+}
+
 static void take_line(struct control *control, const char *text, size_t length)
 {
     struct document document;
@@ -390,6 +402,7 @@ static void take_line(struct control *control, const char *text, size_t length)
         r = take_message(control, document.root, &error);
     else if (error.code == ERROR_POLICY_INVALID)
         snprintf(error.reason, sizeof(error.reason), "not-json");
+    name_column(&error);
     document_free(&document);
     if (r < 0)
         say_error(control, &error);

@@ -67,7 +67,10 @@ static int fail_none(struct error *error, const char *name)
 {
     error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOENT, "no-session",
               "session %s: there is none of this name", QUOTE(name));
-    return error_hint(error, "confine session start %s; what there is: confine session list", name);
+    return error_hint(error,
+                      "it may have ended with its owner, see --owner; what there is: confine session list; "
+                      "a new one: confine session start %s",
+                      name);
 }
 
 static int fail_talk(struct error *error, const char *name, int errnum)

@@ -313,6 +313,18 @@ TEST(a_line_may_come_in_pieces)
     close_channel();
 }
 
+TEST(where_in_a_line)
+{
+    const char *said;
+
+    open_channel();
+    say_bytes("\n{\"type\": kill}\n", 16);
+    said = HEAR();
+    check_has(said, "\"line\": 2");
+    check_has(said, "\"message\": \"column 10: ");
+    close_channel();
+}
+
 TEST(a_nul_in_a_line_is_refused)
 {
     open_channel();

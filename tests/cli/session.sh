@@ -26,7 +26,7 @@ call "$confine" session end other
 [ "$status" -eq 0 ] && [ "$(names)" = dev ] && [ "$(ls "$place" | wc -l)" -eq 2 ]
 result $? 'end ends one and leaves the other'
 call "$confine" session end other
-[ "$status" -eq 125 ] && has_line 'there is none of this name'
+[ "$status" -eq 125 ] && has_line 'there is none of this name (it may have ended with its owner, see --owner;'
 result $? 'end of what is not there'
 
 for name in ../x a/b . .. .x '' -x "$(printf 'a%.0s' $(seq 64))" $'a\nb' 'a b'; do

@@ -54,6 +54,7 @@ refused "control: neither" 125 option-value "for example --control fd:3" --contr
 echo '{"policy": 1, "network": {"mode": "listed"}}' >"$dir/listed.json"
 refused "listed network of a file" 125 no-network-namespace "net.listed" -b landlock --policy "$dir/listed.json" -- touch "$dir/ran"
 refused "a limit of wrong size is named" 125 bad-value "cpu=much is not a duration" --limit memory=1G,cpu=much -- touch "$dir/ran"
+refused "the end of no limit" 125 output-end-alone "(add one: --limit output=16M,output_end=true)" --limit output_end=true -- touch "$dir/ran"
 refused "the temp directory has another option" 125 environment-temp "(choose that one: --tmp DIR)" --env TMPDIR=/var/tmp -- touch "$dir/ran"
 call "$confine" run -m danger-full-access --env TMPDIR=/nowhere -- sh -c 'echo "$TMPDIR"'
 [ "$status" -eq 0 ] && [ "$(cat "$dir/out")" = /nowhere ]
