@@ -2,7 +2,8 @@
  * namespace-run.c - namespaces of one's own, and the view that only they can give.
  *
  *     namespace-run [--map own|all] [--net] [--tmp-size BYTES] [--liveness FD] [--channel FD] [--terminal]
- *                   [--address ADDRESS/BITS]... [--local NETWORK/BITS]... [--listen SOCKET]... [--entrance]
+ *                   [--address ADDRESS/BITS]... [--local NETWORK/BITS]... [--listen SOCKET]...
+ *                   [--nameless SOCKET] [--entrance]
  *                   [--wait-all] [--nest] [--process-numbers COUNT] [--join-PART FD]...
  *                   [--ahead PIDFD --ahead-ready EVENTFD]
  *                   [--rw PATH]... [--ro PATH]... [--socket PATH]... [--device PATH]...
@@ -244,7 +245,7 @@ int namespace_run(struct chain *chain)
 
     ns.chain = chain;
     ns.liveness = ns.channel = ns.descriptors = ns.tty = ns.pool = ns.draft = ns.still = -1;
-    ns.shared[0] = ns.shared[1] = ns.events = ns.init = -1;
+    ns.shared[0] = ns.shared[1] = ns.events = ns.init = ns.nameless = -1;
     ns.ahead = ns.ahead_ready = -1;
     for (size_t i = 0; i < JOIN_COUNT; i++)
         ns.join[i] = -1;

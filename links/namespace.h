@@ -75,6 +75,7 @@ struct namespace
     bool net;
     size_t net_words, net_end; /* the words of --address, --local and --listen; 0: none */
     bool listens;              /* one of them is --listen */
+    int nameless;              /* where process 1 says that there are no names; -1: nowhere */
     bool entrance;             /* hand out the way into the network */
     bool serve;                /* do what is asked for in a network that is there, and no command */
     bool terminal;
@@ -140,7 +141,7 @@ uint64_t namespace_root_mount(const struct namespace *ns);
 /* --- namespace_net.c --- */
 bool namespace_take_net(struct namespace *ns, size_t *at);
 void namespace_check_net(const struct namespace *ns);
-void namespace_build_net(const struct namespace *ns, bool raise);
+void namespace_build_net(struct namespace *ns, bool raise);
 
 /* --- namespace_serve.c --- */
 _Noreturn void namespace_serve(struct namespace *ns);

@@ -14,6 +14,11 @@
 
 #include <poll.h>
 
+#define DNS_HEADER       12
+#define DNS_ANSWER       0x80 /* in its third byte */
+#define DNS_RECURSES     0x80 /* in its fourth */
+#define DNS_NO_SUCH_NAME 3
+
 static void wipe(char **strings)
 {
     for (; strings && *strings; strings++) {
@@ -38,6 +43,8 @@ static bool load_filter(void)
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
         INIT_ALLOW(SYS_ppoll),
         INIT_ALLOW(SYS_write),
+        INIT_ALLOW(SYS_recvfrom),
+        INIT_ALLOW(SYS_sendto),
         INIT_ALLOW(SYS_exit_group),
         INIT_ALLOW(SYS_restart_syscall),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getpid, 0, 1),
@@ -80,6 +87,22 @@ bool namespace_keep(int keep[], size_t count)
     return error == 0 && (keep[0] == 0 || fcntl(0, F_GETFD) < 0);
 }
 
+/* Answers one question about a name: there is no such name. The header is all that is looked at; behind it
+ * the question goes back as it came. */
+static void answer_nameless(int fd)
+{
+    uint8_t packet[512], peer[128];
+    uint32_t length = sizeof(peer);
+    long size = kernel_call(SYS_recvfrom, fd, KERNEL_PTR(packet), sizeof(packet), 0, KERNEL_PTR(peer),
+                            KERNEL_PTR(&length));
+
+    if (size < DNS_HEADER || (packet[2] & DNS_ANSWER))
+        return;
+    packet[2] |= DNS_ANSWER;
+    packet[3] = DNS_RECURSES | DNS_NO_SUCH_NAME;
+    kernel_call(SYS_sendto, fd, KERNEL_PTR(packet), size, 0, KERNEL_PTR(peer), length);
+}
+
 /*
  * namespace_init() - the life of pid 1; a fork of the process outside.
  * @outer: one end of a socket pair whose other end that process alone has; -1: it is the init of a session,
@@ -90,10 +113,12 @@ bool namespace_keep(int keep[], size_t count)
 _Noreturn void namespace_init(const struct namespace *ns, int outer)
 {
     const struct capability_data nothing[2] = {{0}, {0}};
-    struct pollfd ends[2] = {{.fd = outer}, {.fd = ns->liveness}}; /* POLLHUP needs not be asked for */
+    struct pollfd ends[3] = {{.fd = outer}, /* POLLHUP needs not be asked for */
+                             {.fd = ns->liveness},
+                             {.fd = ns->nameless, .events = POLLIN}};
     struct capability_data seen[2];
     const char ready = NAMESPACE_READY;
-    int keep[] = {outer, ns->liveness};
+    int keep[] = {outer, ns->liveness, ns->nameless};
 
     if (kernel_call(SYS_getpid, 0, 0, 0, 0, 0, 0) != 1)
         chain_fatal(ns->chain, "process namespace", "the kernel reported success but it is not there");
@@ -105,13 +130,15 @@ _Noreturn void namespace_init(const struct namespace *ns, int outer)
         kernel_call(SYS_exit_group, LINK_FAILED, 0, 0, 0, 0, 0);
     wipe(ns->chain->words);
     wipe(ns->chain->envp);
-    if (!namespace_keep(keep, 2) || !load_filter() ||
+    if (!namespace_keep(keep, 3) || !load_filter() ||
         kernel_call(SYS_write, outer >= 0 ? outer : ns->liveness, KERNEL_PTR(&ready), 1, 0, 0, 0) != 1)
         kernel_call(SYS_exit_group, LINK_FAILED, 0, 0, 0, 0, 0);
     for (;;) {
-        long ended = kernel_call(SYS_ppoll, KERNEL_PTR(ends), 2, 0, 0, 0, 0);
+        long told = kernel_call(SYS_ppoll, KERNEL_PTR(ends), 3, 0, 0, 0, 0);
 
-        if (ended != -EINTR)
+        if (told != -EINTR && (told < 0 || ends[0].revents || ends[1].revents))
             kernel_call(SYS_exit_group, 0, 0, 0, 0, 0, 0);
+        if (told > 0 && ends[2].revents)
+            answer_nameless(ns->nameless);
     }
 }

@@ -2,13 +2,14 @@
  * namespace_net.c - the network of the namespace: loopback, what else is local, and who listens there.
  *
  *     namespace-run --net [--address ADDRESS/BITS]... [--local NETWORK/BITS]...
- *                         [--listen tcp:ADDRESS:PORT|udp:ADDRESS:PORT]...
+ *                         [--listen tcp:ADDRESS:PORT|udp:ADDRESS:PORT]... [--nameless udp:ADDRESS:PORT]
  *
  * There is no way out of the namespace. --address gives this machine an
  * address, --local makes all addresses of a network its own: a connection to
  * one of them is made in here, to a listener. These are made in here too, and
  * handed out over the channel: a socket stays in the namespace that it was
- * made in, wherever its descriptor goes.
+ * made in, wherever its descriptor goes. On --nameless, process 1 answers every
+ * question that there is no such name: a resolver that hears nothing waits.
  *
  * Should:  hand out every listener that was asked for, with its place among the words; leave out only those
  *          of IPv6, where this kernel has none.
@@ -31,6 +32,7 @@ const struct net_form net_forms[FORM_COUNT] = {
     [FORM_ADDRESS] = {"--address", "usage: ADDRESS/BITS", '/', 128},
     [FORM_LOCAL] = {"--local", "usage: NETWORK/BITS", '/', 128},
     [FORM_LISTEN] = {"--listen", "usage: tcp:ADDRESS:PORT or udp:ADDRESS:PORT", ':', 65535},
+    [FORM_NAMELESS] = {"--nameless", "usage: udp:ADDRESS:PORT", ':', 65535},
 };
 
 /* What WORD says. An IPv6 address stands in brackets. Return: whether it has the form. */
@@ -40,10 +42,12 @@ bool net_read_place(const struct namespace *ns, enum form form, const char *word
     char address[64];
     size_t length;
 
-    *place = (struct net_place){.datagrams = form == FORM_LISTEN && strncmp(word, "udp:", 4) == 0};
-    if (form == FORM_LISTEN && !place->datagrams && strncmp(word, "tcp:", 4) != 0)
+    bool socket = form == FORM_LISTEN || form == FORM_NAMELESS;
+
+    *place = (struct net_place){.datagrams = socket && strncmp(word, "udp:", 4) == 0};
+    if (socket && !place->datagrams && (form == FORM_NAMELESS || strncmp(word, "tcp:", 4) != 0))
         return false;
-    word += form == FORM_LISTEN ? 4 : 0;
+    word += socket ? 4 : 0;
     if (!number || number <= word)
         return false;
     length = (size_t)(number - word);
@@ -58,7 +62,7 @@ bool net_read_place(const struct namespace *ns, enum form form, const char *word
     address[length] = '\0';
     place->number = chain_number(ns->chain, net_forms[form].option, number + 1);
     return inet_pton(place->family, address, place->bytes) == 1 && place->number <= net_forms[form].most &&
-           (form == FORM_LISTEN || (size_t)place->number <= 8 * net_address_size(place));
+           (socket || (size_t)place->number <= 8 * net_address_size(place));
 }
 
 /* Takes one of the options, if one stands AT. Return: which one, FORM_COUNT if none. */
@@ -200,13 +204,26 @@ static void make_local(const struct namespace *ns, int fd, const struct net_plac
         namespace_cannot(ns, CANNOT_NET, net_forms[form].option, errnum);
 }
 
+/* Asked once. */
 static bool has_six(void)
 {
-    int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    static int has; /* 0: not asked */
+    int fd = has == 0 ? socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
 
+    if (has == 0)
+        has = fd >= 0 ? 1 : -1;
     if (fd >= 0)
         close(fd);
-    return fd >= 0;
+    return has > 0;
+}
+
+static int open_routes(const struct namespace *ns)
+{
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        namespace_cannot(ns, CANNOT_NET, "routes", errno);
+    return fd;
 }
 
 /* Whoever has these may go into the network later, if the user namespace is his. */
@@ -231,15 +248,14 @@ static void hand_out_entrance(const struct namespace *ns)
  *
  * The listeners are handed out, and closed here. Ends the link on any doubt.
  */
-void namespace_build_net(const struct namespace *ns, bool raise)
+void namespace_build_net(struct namespace *ns, bool raise)
 {
     struct batch batch = {.message = {.type = CHANNEL_LISTENERS}};
     size_t at = ns->net_words;
     uint32_t index = 0;
     struct net_place place;
     enum form form;
-    bool six;
-    int fd;
+    int fd = -1;
 
     if (raise)
         net_raise_loopback(ns);
@@ -247,25 +263,24 @@ void namespace_build_net(const struct namespace *ns, bool raise)
         hand_out_entrance(ns);
     if (at == 0)
         return;
-    six = has_six();
-    fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        namespace_cannot(ns, CANNOT_NET, "routes", errno);
     while (at < ns->net_end) {
         form = take_place(ns, &at, &place);
-        if (form != FORM_LISTEN) {
-            if (place.family == AF_INET || six)
-                make_local(ns, fd, &place, form);
+        index += form == FORM_LISTEN;
+        if (place.family == AF_INET6 && !has_six())
             continue;
-        }
-        if (place.family == AF_INET || six) {
+        if (form == FORM_NAMELESS) {
+            ns->nameless = make_listener(ns, &place);
+        } else if (form == FORM_LISTEN) {
             batch.fds[batch.message.count] = make_listener(ns, &place);
-            batch.message.index[batch.message.count++] = index;
+            batch.message.index[batch.message.count++] = index - 1;
+        } else {
+            fd = fd < 0 ? open_routes(ns) : fd;
+            make_local(ns, fd, &place, form);
         }
-        index++;
         if (batch.message.count == CHANNEL_DESCRIPTORS)
             hand_out(ns, &batch);
     }
     hand_out(ns, &batch);
-    close(fd);
+    if (fd >= 0)
+        close(fd);
 }

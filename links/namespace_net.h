@@ -24,7 +24,7 @@ static inline size_t net_address_size(const struct net_place *place)
     return place->family == AF_INET ? 4 : 16;
 }
 
-enum form { FORM_ADDRESS, FORM_LOCAL, FORM_LISTEN, FORM_COUNT };
+enum form { FORM_ADDRESS, FORM_LOCAL, FORM_LISTEN, FORM_NAMELESS, FORM_COUNT };
 
 struct net_form {
     const char *option, *usage;

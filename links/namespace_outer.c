@@ -39,6 +39,8 @@ static pid_t start_init(struct namespace *ns)
         namespace_init(ns, ends[0]);
     }
     close(ends[0]);
+    if (ns->nameless >= 0)
+        close(ns->nameless); /* process 1 alone has it */
     ns->init = ends[1];
     return (pid_t)pid;
 }

@@ -114,6 +114,8 @@ static void chain_network(struct builder *b)
         add_named(b, "--local", network->locals.items[i]);
     for (size_t i = 0; i < network->listener_count; i++)
         add_named(b, "--listen", network->listeners[i].word);
+    if (network->nameless)
+        add_named(b, "--nameless", network->nameless);
     if (b->plan->gateway && (network->rules.count > 0 || network->published_count > 0))
         build_word(b, "--entrance");
 }

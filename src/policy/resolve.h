@@ -174,6 +174,7 @@ struct own_network {
     size_t listener_count;
     struct port_pair *published;
     size_t published_count;
+    char *nameless; /* of `--nameless`: where the resolver of a network without names would be; NULL: none */
     uint16_t proxy_port; /* 0: none */
     unsigned pinned;     /* names that have an address of their own so far */
 };

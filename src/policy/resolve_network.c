@@ -396,6 +396,31 @@ __attribute__((noinline)) static int add_all(struct resolving *resolving, bool l
     return r;
 }
 
+/* Without a network there are no names, and a resolver should hear so: some wait for seconds. The first one
+ * is enough, since all are asked at once, or this one first. */
+static int add_nameless(struct resolving *resolving)
+{
+    struct own_network *network = &resolving->resolved->network;
+    char text[4096], address[INET6_ADDRSTRLEN] = SELF_4;
+    bool found = false, six;
+    struct text word = {0};
+
+    if (file_read(AT_FDCWD, resolver_file, text, sizeof(text)) < 0)
+        text[0] = '\0';
+    for (const char *line = text; *line && !found; line += line[0] == '\n') {
+        found = read_nameserver(line, address);
+        line += strcspn(line, "\n");
+    }
+    six = strchr(address, ':');
+    text_addf(&word, six ? "udp:[%s]:%d" : "udp:%s:%d", found ? address : SELF_4, DNS_PORT);
+    if (word.failed)
+        return error_no_memory(resolving->error);
+    network->nameless = word.data;
+    if (found && (six ? strcmp(address, SELF_6) != 0 : strncmp(address, "127.", 4) != 0))
+        return network_add_local(resolving, address, six ? 128 : 32);
+    return 0;
+}
+
 /*
  * resolve_network() - fill in resolved->network.
  *
@@ -406,6 +431,8 @@ int resolve_network(struct resolving *resolving)
     const struct policy *policy = resolving->policy;
     bool listed = policy->network == NETWORK_LISTED;
 
+    if (policy->network == NETWORK_NONE && add_nameless(resolving) < 0)
+        return -ENOMEM;
     if (!listed && policy->list[LIST_FORWARD].count == 0 && policy->list[LIST_PUBLISH].count == 0)
         return 0;
     return add_all(resolving, listed);
@@ -428,6 +455,7 @@ void network_free(struct own_network *network)
     }
     free(network->listeners);
     free(network->published);
+    free(network->nameless);
     strings_free(&network->rules);
     strings_free(&network->locals);
     *network = (struct own_network){0};

@@ -70,53 +70,6 @@ static void add_refused(const struct report *report, bool everything, struct tex
         add_linef(text, "refused: %zu more", count - said);
 }
 
-#define REFUSED_LINES 8
-
-static bool same_refusal(const struct connection *one, const struct connection *other)
-{
-    return one->port == other->port && one->name && other->name && strcmp(one->name, other->name) == 0;
-}
-
-static void add_refusal(const struct connection *connection, struct text *text)
-{
-    char port[24] = "";
-
-    if (strcmp(connection->protocol ? connection->protocol : "", "dns") != 0)
-        snprintf(port, sizeof(port), " port %lld", (long long)connection->port);
-    add_linef(text, "refused: %s%s (%s)%s%s",
-              QUOTE(connection->name ? connection->name : connection->address), port, connection->refused,
-              connection->option ? "; it would be allowed by " : "",
-              connection->option ? connection->option : "");
-}
-
-/* What the network of the command did not give, each once, with the option that would. */
-static void add_unreached(const struct connections *connections, struct text *text)
-{
-    const struct connection *const lists[] = {connections->items, connections->counted};
-    const size_t counts[] = {connections->count, connections->counted_count};
-    const struct connection *said[REFUSED_LINES];
-    size_t count = 0, more = 0;
-
-    for (size_t k = 0; k < ARRAY_SIZE(lists); k++)
-        for (size_t i = 0; i < counts[k]; i++) {
-            const struct connection *connection = &lists[k][i];
-            bool known = !connection->refused || (!connection->name && !connection->address);
-
-            for (size_t j = 0; j < count && !known; j++)
-                known = same_refusal(said[j], connection);
-            if (known)
-                continue;
-            if (count == REFUSED_LINES) {
-                more++;
-                continue;
-            }
-            said[count++] = connection;
-            add_refusal(connection, text);
-        }
-    if (more > 0)
-        add_linef(text, "refused: %zu more; the report has them all", more);
-}
-
 /* What was planted: a few lines, and how many more there are. */
 static void add_planted(const struct planted_list *planted, bool everything, struct text *text)
 {
@@ -167,7 +120,6 @@ static void add_notable(const struct report *report, bool everything, struct tex
     add_refused(report, everything, text);
     if (outcome->output_truncated)
         add_line(text, "output was cut off by the limit output");
-    add_unreached(&report->connections, text);
     if (outcome->survivors_killed > 0)
         add_linef(text, "%u process%s left behind %s killed", outcome->survivors_killed,
                   outcome->survivors_killed == 1 ? "" : "es",

@@ -5,6 +5,7 @@ control channel, and the end: of the gateway, of confine, of either by a signal.
 Should:  see that nothing is left, by the descriptors that would be.
 Mustn't: reach anything but the test's own servers. A TAP program.
 """
+import contextlib
 import glob
 import json
 import os
@@ -133,7 +134,8 @@ def talk(backend, options, command, lines):
         seen.append(json.loads(line))
         if seen[-1]['type'] in lines:
             for word in lines.pop(seen[-1]['type']):
-                ours.sendall((json.dumps(word) + '\n').encode())
+                with contextlib.suppress(OSError):  # it may have ended by then
+                    ours.sendall((json.dumps(word) + '\n').encode())
     process.wait(60)
     with os.fdopen(read) as file:
         return seen, file.read()
@@ -156,7 +158,7 @@ def control(backend):
     seen, _ = talk(backend, [], ['true'], {'started': [{'type': 'allow', 'rule': 'late.test'}]})
     tap.point('allowed' not in [line['type'] for line in seen], f'a run without a list has no rules, {backend}', seen[1:4])
     policy = world.write(f'locked-{backend}.json', '{"policy": 1, "network": {"allow": ["web.test"]}, "locked": ["network.allow"]}')
-    seen, _ = talk(backend, ['--policy', policy], ['sleep', '0.3'], {'started': [{'type': 'allow', 'rule': 'late.test'}]})
+    seen, _ = talk(backend, ['--policy', policy], ['sleep', '5'], {'started': [{'type': 'allow', 'rule': 'late.test'}]})
     tap.point('locked' in [line.get('reason') for line in seen], f'rules that a policy has locked, {backend}', seen[1:4])
 
 
@@ -172,7 +174,7 @@ def report():
     wrong = validate('report.schema.json', [run.report])
     tap.point(not wrong, 'the report is as its schema says', wrong)
     done = subprocess.run([*outside.NO_CAPABILITIES, CONFINE, 'run', '--allow', 'web.test', '--', 'curl', '-sS', 'http://evil.test/'], capture_output=True, text=True, check=False)
-    tap.point('refused: evil.test (not-listed); it would be allowed by --allow evil.test' in done.stderr, 'people see what was refused, and the option', done.stderr)
+    tap.point('evil.test' in done.stderr and '--allow evil.test' in done.stderr, 'people see what was refused, and the option', done.stderr)
     many = 'import socket\nfor _ in range(1100):\n s = socket.create_connection(("web.test", 80)); s.sendall(b"GET /hello HTTP/1.0\\r\\n\\r\\n"); s.recv(9999); s.close()'
     run = Run(['--allow', 'web.test'], ['python3', '-c', many])
     told = len(run.network()['connections']) + sum(row['connections'] for row in run.network()['counted'])
