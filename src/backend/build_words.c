@@ -133,13 +133,12 @@ void build_seccomp(struct builder *b, const char *set, const struct filter_group
     build_word(b, "--");
 }
 
-/* Where the terminal's and the run's ends lie with a session, what lives on behind the command would call
- * somebody who has gone: it is not observed. */
+/* Behind everything that refuses: what another filter refuses is not announced. */
 static void build_observe(struct builder *b)
 {
     unsigned asked = plan_observed(b->resolved, b->plan);
 
-    if (!b->supervised || !b->resolved->observed || b->resolved->session)
+    if (!b->supervised || !b->resolved->observed)
         return;
     b->plan->observed = true;
     build_word(b, "observe-run");

@@ -11,7 +11,8 @@
 struct judge {
     struct rules rules;
     int listener, wire;
-    uid_t uid; /* the command's */
+    uid_t uid;       /* the command's */
+    bool asks_first; /* before each call is received */
 };
 
 /* judge_call() - look at one call and record what will be refused of it. Nothing is answered here. */

@@ -72,7 +72,7 @@ static void serve(const struct judge *judge)
         if (r < 0 && r != -EINTR)
             return;
         if (ends[1].revents & POLLIN && !(ends[0].revents & POLLIN)) {
-            while (serve_one(judge, looks) && looks)
+            while (serve_one(judge, looks) && looks && !judge->asks_first)
                 ;
             continue;
         }
@@ -121,6 +121,25 @@ static bool take_listener(void)
     return listener == OBSERVE_LISTENER; /* the lowest that is free */
 }
 
+/* Nobody listens any more; what lives on behind the command in a session still asks. */
+static void answer_others(int listener)
+{
+    struct pollfd end = {.fd = listener, .events = POLLIN};
+
+    for (;;) {
+        struct notify_request request = {0};
+        long r;
+
+        end.revents = 0;
+        r = kernel_call(SYS_ppoll, KERNEL_PTR(&end), 1, 0, 0, 0, 0);
+        if ((r < 0 && r != -EINTR) || (r > 0 && !(end.revents & POLLIN)))
+            return;
+        r = kernel_call(SYS_ioctl, listener, NOTIFY_IOCTL_RECEIVE, KERNEL_PTR(&request), 0, 0, 0);
+        if (r == 0)
+            answer(listener, &request);
+    }
+}
+
 void observe_serve(const struct observe_setup *setup)
 {
     static struct judge judge;
@@ -128,10 +147,15 @@ void observe_serve(const struct observe_setup *setup)
     judge.listener = OBSERVE_LISTENER;
     judge.wire = OBSERVE_WIRE;
     judge.uid = setup->resolved->uid;
+    judge.asks_first =
+        setup->outlives; /* where it waits for a call alone, an old kernel does not tell it of the end */
     rules_make(&judge.rules, setup->resolved, setup->plan, setup->tmp);
     if (retreat(setup) < 0 || !say_ready() || !take_listener())
         _exit(1);
     serve(&judge);
     record_end(judge.wire);
+    close(judge.wire);
+    if (setup->outlives)
+        answer_others(judge.listener);
     _exit(0);
 }

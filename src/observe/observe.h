@@ -42,6 +42,7 @@ struct observe_setup {
     const struct resolved *resolved;
     const struct plan *plan;
     pid_t supervisor;
+    bool outlives;   /* whoever lives on behind the command is answered until the last of them has gone */
     const char *tmp; /* the private temp directory on disk; NULL: none */
 };
 

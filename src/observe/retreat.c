@@ -117,7 +117,8 @@ int retreat(const struct observe_setup *setup)
     r = keep_wire(setup);
     if (r == 0)
         r = drop_user(setup->resolved);
-    if (r == 0 && (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0))
+    if (r == 0 && (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
+                   (!setup->outlives && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)))
         r = -errno;
     if (r == 0 && getppid() != setup->supervisor)
         r = -ESRCH;

@@ -40,6 +40,7 @@ int observer_begin(struct observer *observer, const struct resolved *resolved, c
     int ends[2];
 
     observer->wanted = plan->observed;
+    observer->outlives = plan->joined;
     observer->resolved = resolved;
     observer->report = report;
     observer->control = control;
@@ -96,6 +97,7 @@ int observer_start(struct observer *observer, const struct plan *plan, const cha
                                   .resolved = observer->resolved,
                                   .plan = plan,
                                   .supervisor = getpid(),
+                                  .outlives = plan->joined,
                                   .tmp = tmp};
     pid_t pid;
 
@@ -295,6 +297,10 @@ static void end_observer(void *self)
         /* It may wait for a call. The signal that comes just before it does is lost, so there are more. */
         if (!take_one(observer, &gone) && !gone && poll(&ready, 1, WAKE_MS) == 0)
             kill(observer->pid, OBSERVE_SIGNAL);
+    }
+    if (observer->outlives && gone && waitpid(observer->pid, NULL, WNOHANG) == 0) {
+        children_include(observer->pid); /* it stays as long as whoever is left in the session asks it */
+        observer->pid = 0;
     }
     see_gone(observer, !gone);
     observer->wire = fd_close(observer->wire);

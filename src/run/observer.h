@@ -16,7 +16,8 @@ struct observer {
     pid_t observed;                  /* who handed its calls over; 0: nobody has */
     int wire, theirs;                /* -1: none */
     uint32_t known[OBSERVE_RECORDS]; /* 1 + index of the report's item, for the observer's number */
-    bool ended, finishing;
+    bool ended;
+    bool outlives; /* the run: in a session */
     const struct resolved *resolved;
     struct report *report;
     struct control *control; /* that is told at once; NULL: none */
