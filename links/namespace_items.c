@@ -126,6 +126,8 @@ struct namespace_item *namespace_add(struct namespace *ns, enum namespace_kind k
             return NULL;
     }
     error = fd < 0 ? -fd : identify(fd, &seen);
+    if (fd == -ENOSYS)
+        namespace_cannot(ns, CANNOT_MOUNT, "openat2", ENOSYS);
     if (error)
         chain_fatal_errno(ns->chain, word, error);
     if (!name)
@@ -302,6 +304,8 @@ int namespace_open(const struct namespace *ns, const struct namespace_item *item
 
     if (fd == -ELOOP)
         chain_fatal(ns->chain, item->name, "was replaced while the view was built");
+    if (fd == -ENOSYS) /* as below another confine: its filter cannot see what this call is asked for */
+        namespace_cannot(ns, CANNOT_MOUNT, "openat2", ENOSYS);
     if (fd < 0)
         return fd;
     error = identify(fd, &seen);

@@ -123,6 +123,8 @@ static void attach_item(const struct namespace *ns, struct namespace_item *item)
     } else {
         at = namespace_open(ns, item, O_PATH);
     }
+    if (at == -ENOSYS)
+        namespace_cannot(ns, CANNOT_MOUNT, "openat2", ENOSYS);
     if (at < 0)
         chain_fatal_errno(ns->chain, item->name, -at);
     error = mount_attach(item->clone, at);

@@ -160,7 +160,9 @@ static const struct cause {
      NULL,
      "mount-denied",
      "the kernel lacks a call that a private view is made with",
-     "run Linux 5.12 or newer, or let the container's filter allow open_tree, move_mount and mount_setattr"},
+     "run Linux 5.12 or newer, or let the filter that confine runs under allow openat2, open_tree, "
+     "move_mount and "
+     "mount_setattr"},
     {STEP(CANNOT_MOUNT),
      {EPERM, EACCES, ENODEV, EOPNOTSUPP},
      NULL,

@@ -79,6 +79,15 @@ init kill -9 1; nsenter -t 1 -m touch "$1/crossed"; nsenter -t 1 -U -m cat "$1/k
 chroot chroot /proc/1/root touch "$1/crossed"; cd /proc/1/cwd && touch "..$1/crossed"; true
 ROWS
 
+# A confine inside: the filter around it refuses what its own view would be made with, and it passes over to what works.
+if [ "$(id -u)" -ne 0 ]; then
+    for more in '' '--caches off'; do
+        call "${run[@]}" --read "$CONFINE_STAGE" -- "$confine" run -w . $more --report fd:1 -- sh -c 'exit 6'
+        [ "$status" -eq 6 ] && grep -q '"backend": *"landlock"' "$dir/out" && grep -q '"reason": *"mount-denied"' "$dir/out"
+        result $? "a confine inside passes over to landlock ${more%% *}"
+    done
+fi
+
 # The run as a whole still ends with everything in it.
 call "${run[@]}" -- unshare -Urpf --mount-proc bash -c 'sleep 123.25 & sleep 123.25 & disown -a; exit 5'
 [ "$status" -eq 5 ] && ! pgrep -f 'sleep 123.25' >/dev/null
