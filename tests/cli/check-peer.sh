@@ -9,7 +9,7 @@ a = {a["id"]: a["verdict"] for a in d["attempts"]}
 if not eval(sys.argv[2]):
     sys.exit("not true: %s; %s" % (sys.argv[2], a))' "$dir/out" "$1" 2>>"$dir/why"
 }
-left() { find /var/tmp -maxdepth 1 -name 'confine-check-*' -user "$(id -u)" -newer "$dir/begin" 2>/dev/null; }
+left() { find /var/tmp -maxdepth 1 -name 'check-peer-*' -user "$(id -u)" -newer "$dir/begin" 2>/dev/null; }
 : >"$dir/begin"
 
 # Nothing at all: what crosses unconfined crosses.

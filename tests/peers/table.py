@@ -14,9 +14,11 @@ PEERS = {
     'bubblewrap-hardened': ('bwrap, more', 'The same with everything that it has against escapes: no capabilities, no user '
                             'namespaces inside, a new session, an empty environment, an empty `/run`, hooks read-only.'),
     'firejail': ('firejail', 'Debian\'s firejail (set-id root) without a profile, `--read-only` on the root and the home: '
-                 'its profiles are made for desktop programs.'),
+                 'its profiles are made for desktop programs. Started outside of any process namespace: in one it confines '
+                 'nothing, and `--quiet` says so to nobody.'),
     'crun': ('crun', 'An OCI bundle as `crun spec --rootless` writes it, with the host\'s directories bound read-only and '
-             'the workspace writable (`tests/peers/crun-run`); no system call filter: that is an engine\'s to add.'),
+             'the workspace writable and the caller\'s environment (`tests/peers/crun-run`); no system call filter: that is '
+             'an engine\'s to add.'),
     'codex': ('codex', 'OpenAI Codex\'s `codex sandbox` with `workspace-write`, as its agent uses it.'),
     'srt': ('srt', 'Anthropic\'s sandbox-runtime with `allowWrite: ["."]` and no allowed domains.'),
 }
