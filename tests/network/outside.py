@@ -203,13 +203,14 @@ class Outside:
 
 class Run:
     """One `confine run`: status, out, errors, report."""
+    directory = '/var/tmp'
 
     def __init__(self, options, command, user=None, environment=None, timeout=120, **words):
         read, write = os.pipe()
         front = ['setpriv', '--reuid', str(user), '--regid', str(user), '--clear-groups', '--'] if user else NO_CAPABILITIES
         self.process = subprocess.Popen(
             [*front, CONFINE, 'run', *options, '--report', f'fd:{write}', '--', *command], stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=[write], cwd='/var/tmp',
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=[write], cwd=self.directory,
             env=dict(os.environ, LC_ALL='C', **(environment or {})), **words)
         os.close(write)
         self.read = read
