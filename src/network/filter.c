@@ -1,5 +1,5 @@
 /*
- * filter.c - bytes that are looked at on their way. See filter_call in gateway.h.
+ * filter.c - bytes that are looked at on their way. See `filters` in gateway.h.
  *
  * A tunnel is opened for a name; its first bytes can show that another one is meant. A ClientHello must ask
  * for this name, and the first request of HTTP/1 must have it in Host. This is no wall: what stands inside

@@ -41,9 +41,9 @@ static size_t raise_files(void)
     limit.rlim_cur = limit.rlim_max;
     if (setrlimit(RLIMIT_NOFILE, &limit) != 0 && getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return 64;
-    if (limit.rlim_cur < SPARE_FILES * 2)
+    if (limit.rlim_cur < 2 * (rlim_t)SPARE_FILES)
         return 16;
-    if (limit.rlim_cur > SPARE_FILES + FILES_EACH * CONNECTIONS_MOST)
+    if (limit.rlim_cur > SPARE_FILES + (rlim_t)FILES_EACH * CONNECTIONS_MOST)
         return CONNECTIONS_MOST;
     return (limit.rlim_cur - SPARE_FILES) / FILES_EACH;
 }

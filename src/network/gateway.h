@@ -60,10 +60,6 @@ enum state {
 
 struct connection;
 
-/* filter_call - @length bytes on their way; what may go on is added to @out. Return: 0, or -errno: it is
- * over. */
-typedef int filter_call(struct connection *connection, const char *data, size_t length, struct text *out);
-
 struct connection {
     struct node node; /* first; in gateway->connections, then in gateway->gone */
     struct gateway *gateway;
@@ -82,13 +78,15 @@ struct connection {
     bool held_back; /* what the client sends waits for another proxy's word */
     struct target target;
     struct verdict verdict;
-    struct address address;  /* that was dialled */
-    bool dialled;            /* it was */
-    bool by_upstream;        /* through another proxy */
-    struct text head;        /* bytes of the client that wait for their rest */
-    struct text answer;      /* and of the server */
-    struct text first;       /* what the server gets first: a rewritten head, CONNECT */
-    filter_call *filters[2]; /* of what the client, and the server sends */
+    struct address address; /* that was dialled */
+    bool dialled;           /* it was */
+    bool by_upstream;       /* through another proxy */
+    struct text head;       /* bytes of the client that wait for their rest */
+    struct text answer;     /* and of the server */
+    struct text first;      /* what the server gets first: a rewritten head, CONNECT */
+    /* What the client, and the server sends passes it: @length bytes on their way; what may go on is added to
+     * @out. Return: 0, or -errno: it is over. NULL: everything passes. */
+    int (*filters[2])(struct connection *connection, const char *data, size_t length, struct text *out);
     struct http_body body;
     int64_t answer_left; /* bytes until the answer is whole; negative: its end is the server's */
     char method[8];      /* of the request: HEAD has an answer without a body */

@@ -124,7 +124,7 @@ static void keep_address(struct msghdr *message)
 static void answer_datagrams(struct watch *watch)
 {
     struct listener *listener = (struct listener *)watch;
-    unsigned char question[DNS_MOST], reply[DNS_MESSAGE];
+    unsigned char question[DNS_MOST], reply[DNS_MESSAGE] = {0};
 
     for (int i = 0; i < DNS_PAIRS; i++) {
         _Alignas(struct cmsghdr) char control[DNS_CONTROL];

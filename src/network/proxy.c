@@ -71,6 +71,15 @@ static bool wants_upgrade(const struct http_head *request)
     return false;
 }
 
+/* Is a request that was dialled here for the name that was dialled? */
+static bool is_meant(const struct http_head *request, const struct target *target)
+{
+    if (request->form != HTTP_ORIGIN)
+        return false;
+    return !request->has_host || ((request->target.port == 0 || request->target.port == target->port) &&
+                                  strcmp(request->target.name, target->name) == 0);
+}
+
 /* A client that does not know of us, where another proxy is behind us. */
 static void read_plain(struct connection *connection)
 {
@@ -80,22 +89,18 @@ static void read_plain(struct connection *connection)
 
     if (looks < 0) {
         connection_go(connection);
-    } else if (length < 0) {
-        connection_refuse(connection, REASON_BAD_REQUEST);
-    } else if (length > 0) {
-        bool other = request.form != HTTP_ORIGIN ||
-                     (request.has_host &&
-                      (request.target.port != 0 && request.target.port != connection->target.port));
-
-        if (other || (request.has_host && strcmp(request.target.name, connection->target.name) != 0))
-            connection_refuse(connection, REASON_HTTP_HOST);
-        else if (wants_upgrade(&request))
-            connection_go(connection);
-        else
-            begin_request(connection, &request, (size_t)length);
-    } else if (connection->head.length >= HTTP_HEAD) {
-        connection_refuse(connection, REASON_BAD_REQUEST);
+        return;
     }
+    if (length == 0 && connection->head.length < HTTP_HEAD)
+        return;
+    if (length <= 0)
+        connection_refuse(connection, REASON_BAD_REQUEST);
+    else if (!is_meant(&request, &connection->target))
+        connection_refuse(connection, REASON_HTTP_HOST);
+    else if (wants_upgrade(&request))
+        connection_go(connection);
+    else
+        begin_request(connection, &request, (size_t)length);
 }
 
 static void read_http(struct connection *connection)

@@ -101,13 +101,12 @@ static bool flush(struct connection *connection, struct end *end)
 static int pass(struct connection *connection, int from, const char *data, size_t length)
 {
     struct end *to = end_of(connection, !from);
-    filter_call *filter = connection->filters[from];
     size_t sent;
 
     *(from == FROM_CLIENT ? &connection->sent : &connection->received) += length;
-    if (filter) {
+    if (connection->filters[from]) {
         struct text out = {0};
-        int error = filter(connection, data, length, &out);
+        int error = connection->filters[from](connection, data, length, &out);
 
         if (!error && out.failed)
             error = -ENOMEM;

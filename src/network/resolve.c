@@ -142,29 +142,29 @@ int resolve_begin(struct resolve *resolve, struct loop *loop, int fd)
     return watch_begin(loop, &resolve->watch, fd, hear_all);
 }
 
-int resolve_ask(struct resolve *resolve, struct query *query, const char *text)
+int resolve_ask(struct resolve *resolve, struct query *query, const char *name)
 {
-    struct lookup_name *name = find_name(&resolve->kept, text);
+    struct lookup_name *lookup = find_name(&resolve->kept, name);
 
-    if (name && name->until > resolve->loop->now) {
-        query->call(query, &name->answer);
+    if (lookup && lookup->until > resolve->loop->now) {
+        query->call(query, &lookup->answer);
         return 0;
     }
-    if (name)
-        drop(resolve, name);
-    name = find_name(&resolve->asked, text);
-    if (!name)
-        name = find_name(&resolve->waiting, text);
-    if (!name) {
-        name = calloc(1, sizeof(*name));
-        if (!name)
+    if (lookup)
+        drop(resolve, lookup);
+    lookup = find_name(&resolve->asked, name);
+    if (!lookup)
+        lookup = find_name(&resolve->waiting, name);
+    if (!lookup) {
+        lookup = calloc(1, sizeof(*lookup));
+        if (!lookup)
             return -ENOMEM;
-        name->resolve = resolve;
-        list_begin(&name->queries);
-        snprintf(name->question.name, sizeof(name->question.name), "%s", text);
-        node_add(&resolve->waiting, &name->node);
+        lookup->resolve = resolve;
+        list_begin(&lookup->queries);
+        snprintf(lookup->question.name, sizeof(lookup->question.name), "%s", name);
+        node_add(&resolve->waiting, &lookup->node);
     }
-    node_add(&name->queries, &query->node);
+    node_add(&lookup->queries, &query->node);
     ask_next(resolve);
     return 0;
 }
