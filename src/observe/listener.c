@@ -24,8 +24,10 @@ static void answer(int listener, const struct notify_request *request)
 {
     struct notify_answer answer = {.id = request->id, .flags = NOTIFY_CONTINUE};
 
-    /* It may be gone, by a signal or by its end: then nobody waits. */
-    (void)kernel_call(SYS_ioctl, listener, NOTIFY_IOCTL_SEND, KERNEL_PTR(&answer), 0, 0, 0);
+    /* It may be gone, by a signal or by its end: then nobody waits. A kernel that cannot let it go on (before
+     * Linux 5.5) would leave it waiting for good: with us, all of them are refused, and the run ends. */
+    if (kernel_call(SYS_ioctl, listener, NOTIFY_IOCTL_SEND, KERNEL_PTR(&answer), 0, 0, 0) == -EINVAL)
+        _exit(1);
 }
 
 /* Return: was there a call? */
