@@ -21,6 +21,7 @@ struct battery {
     char credential[PLACE_SIZE];                    /* a file that @credentials hides */
     char credential_secret[MARK_SIZE];              /* what is in it */
     long limit_memory, limit_processes, limit_file; /* what was asked, 0: nothing */
+    long limit_time, limit_cpu, limit_tmp;          /* the same, in ms, ms and bytes */
 };
 
 /*

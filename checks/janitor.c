@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/msg.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
@@ -77,6 +78,10 @@ static void remove_note(const struct note *note)
     case LEFT_QUEUE:
         msgctl((int)note->id, IPC_RMID, NULL);
         break;
+    case LEFT_MOUNT:
+        if (seteuid(0) == 0)
+            umount2(note->name, MNT_DETACH);
+        break;
     case LEFT_MQUEUE:
         syscall(SYS_mq_unlink, note->name);
         break;
@@ -91,10 +96,11 @@ static void wait_for_end(int end)
 
     while (read(end, &byte, 1) < 0 && errno == EINTR)
         ;
-    /* Processes first: what they hold and write is removed after them. */
-    for (int pass = 0; pass < 2; pass++)
+    /* Mounts first: nothing of what is mounted is removed. Then processes: what they hold and write is
+     * removed after them. */
+    for (int pass = 0; pass < 3; pass++)
         for (size_t i = 0; i < NOTES; i++)
-            if ((notes[i].kind == LEFT_PROCESS) == (pass == 0))
+            if ((notes[i].kind == LEFT_MOUNT ? 0 : notes[i].kind == LEFT_PROCESS ? 1 : 2) == pass)
                 remove_note(&notes[i]);
     _exit(0);
 }

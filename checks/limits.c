@@ -7,15 +7,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { FORKS_MOST = 200 };
 #define MEMORY_MOST (96L << 20)
 #define FILE_MOST   (64L << 20)
+#define ROOM_MOST   (8L << 20)
+enum { TIME_MOST_MS = 2000, TIME_MORE_MS = 5000 };
 
 /* What is tried is one more than what was asked for, and the most that is harmless when nothing was. */
 static int prepare_amount(struct trial *trial, long asked, long most)
@@ -79,6 +83,67 @@ static int act_memory(const struct order *order, struct answer *answer)
     return 0;
 }
 
+/* A time that is asked for and little more; without one, a moment. */
+static int prepare_time(struct trial *trial, long asked_ms)
+{
+    if (asked_ms > TIME_MOST_MS)
+        return place_skip(trial, "the limit is larger than what is tried");
+    trial->order.number[0] = asked_ms > 0 ? asked_ms + TIME_MORE_MS : 10;
+    return 0;
+}
+
+static int prepare_sleep(struct trial *trial)
+{
+    return prepare_time(trial, trial->battery->limit_time);
+}
+
+static int act_sleep(const struct order *order, struct answer *answer)
+{
+    struct timespec left = {.tv_sec = order->number[0] / 1000, .tv_nsec = order->number[0] % 1000 * 1000000};
+
+    (void)answer;
+    while (nanosleep(&left, &left) != 0)
+        if (errno != EINTR)
+            return errno;
+    return 0;
+}
+
+static int prepare_work(struct trial *trial)
+{
+    return prepare_time(trial, trial->battery->limit_cpu);
+}
+
+static int act_work(const struct order *order, struct answer *answer)
+{
+    struct timespec used = {0};
+
+    (void)answer;
+    while (used.tv_sec * 1000 + used.tv_nsec / 1000000 < order->number[0])
+        if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) != 0)
+            return errno;
+    return 0;
+}
+
+static int prepare_room(struct trial *trial)
+{
+    return prepare_amount(trial, trial->battery->limit_tmp, ROOM_MOST);
+}
+
+/* A file without a name, so that nothing can be left. */
+static int act_room(const struct order *order, struct answer *answer)
+{
+    static const char block[4096] = {1};
+    int fd = open(getenv("TMPDIR") ?: "/tmp", O_TMPFILE | O_WRONLY, 0600);
+
+    (void)answer;
+    if (fd < 0)
+        return errno;
+    for (long size = 0; size <= order->number[0]; size += (long)sizeof(block))
+        if (write(fd, block, sizeof(block)) != (ssize_t)sizeof(block))
+            return errno ? errno : ENOSPC;
+    return 0;
+}
+
 static int prepare_file(struct trial *trial)
 {
     int result = prepare_amount(trial, trial->battery->limit_file, FILE_MOST);
@@ -114,5 +179,11 @@ const struct attempt limit_attempts[] = {
      TAKES, prepare_memory, act_memory, NULL, NULL},
     {"RES-03", SURFACE_LIMIT_FILE_SIZE, IN_WORKSPACE | OWN_RUN, "pwrite(far behind)", "write a large file",
      TAKES, prepare_file, act_file, look_large, NULL},
+    {"RES-04", SURFACE_LIMIT_TIME, SEEN_INSIDE | OWN_RUN, "nanosleep()", "take more time", TAKES,
+     prepare_sleep, act_sleep, NULL, NULL},
+    {"RES-05", SURFACE_LIMIT_CPU, SEEN_INSIDE | OWN_RUN, "clock_gettime(), again and again",
+     "take more processor time", TAKES, prepare_work, act_work, NULL, NULL},
+    {"RES-06", SURFACE_LIMIT_TMP_SIZE, SEEN_INSIDE | OWN_RUN, "open($TMPDIR, O_TMPFILE); write()",
+     "fill the temp directory", TAKES, prepare_room, act_room, NULL, NULL},
     {0},
 };

@@ -69,9 +69,9 @@ static bool take_word(struct battery *battery, const char *word)
         const char *key;
         long *number;
     } numbers[] = {
-        {"limit-memory", &battery->limit_memory},
-        {"limit-processes", &battery->limit_processes},
-        {"limit-file", &battery->limit_file},
+        {"limit-memory", &battery->limit_memory}, {"limit-processes", &battery->limit_processes},
+        {"limit-file", &battery->limit_file},     {"limit-time", &battery->limit_time},
+        {"limit-cpu", &battery->limit_cpu},       {"limit-tmp", &battery->limit_tmp},
     };
     size_t length = value ? (size_t)(value - word) : 0;
 

@@ -1,6 +1,7 @@
 /*
  * metadata.c - mode, owner, times and attributes of files outside.
  */
+#include "battery.h"
 #include "place.h"
 
 #include "links/kernel_abi.h"
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <time.h>
@@ -40,6 +42,29 @@ static int act_fchmodat2(const struct order *order, struct answer *answer)
 {
     (void)answer;
     return answer_of(syscall(SYS_fchmodat2, AT_FDCWD, order->path[0], 0666, 0));
+}
+
+/* The victim by its way from the directory that the command was started in. */
+static int act_chmod_relative(const struct order *order, struct answer *answer)
+{
+    const char *workspace_end = strrchr(order->inner, '/'), *base_end;
+    char here[PLACE_SIZE], path[PLACE_SIZE];
+
+    (void)answer;
+    if (!workspace_end || !getcwd(here, sizeof(here)))
+        return errno;
+    if (strlen(here) != (size_t)(workspace_end - order->inner) ||
+        strncmp(here, order->inner, strlen(here)) != 0) { /* the control was started elsewhere */
+        snprintf(here, sizeof(here), "%.*s", (int)(workspace_end - order->inner), order->inner);
+        if (chdir(here) != 0)
+            return errno;
+    }
+    base_end = strrchr(here, '/');
+    if (!base_end || strncmp(order->path[0], here, (size_t)(base_end - here) + 1) != 0)
+        return ENOENT;
+    if (place_join(path, "..", order->path[0] + (base_end - here) + 1) < 0)
+        return ENAMETOOLONG;
+    return answer_of(chmod(path, 0666));
 }
 
 static int look_mode(struct trial *trial)
@@ -196,6 +221,54 @@ static int look_flags(struct trial *trial)
     return result;
 }
 
+/* Is the mount on PATH one whose peers receive what is mounted below? */
+static bool is_shared(const char *path)
+{
+    FILE *mounts = fopen("/proc/self/mountinfo", "re");
+    char line[4096], point[PLACE_SIZE];
+    bool shared = false;
+
+    while (mounts && fgets(line, sizeof(line), mounts))
+        if (sscanf(line, "%*d %*d %*s %*s %511s", point) == 1 && strcmp(point, path) == 0)
+            shared = strstr(line, " shared:") != NULL;
+    if (mounts)
+        fclose(mounts);
+    return shared;
+}
+
+/* A file system that somebody mounts outside, now: the confinement stands already. */
+static int prepare_mounted(struct trial *trial)
+{
+    char point[PLACE_SIZE];
+    int result = place_join(point, trial->dir, "mount");
+
+    if (result < 0)
+        return result;
+    if (mkdir(point, 0755) != 0 || seteuid(0) != 0)
+        return -errno;
+    if (mount("tmpfs", point, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0777,size=64k") != 0)
+        result = -errno;
+    else
+        janitor_note(LEFT_MOUNT, 0, point);
+    if (seteuid(trial->battery->uid) != 0)
+        return -errno;
+    if (result == 0 && !is_shared(point))
+        return place_skip(trial, "no namespace receives what is mounted here");
+    return result < 0 ? result : place_file(trial->order.path[0], point, "victim", "original", 0644);
+}
+
+static void finish_mounted(struct trial *trial)
+{
+    char point[PLACE_SIZE];
+
+    if (place_join(point, trial->dir, "mount") < 0 || seteuid(0) != 0)
+        return;
+    if (umount2(point, MNT_DETACH) == 0)
+        janitor_forget(LEFT_MOUNT, 0, point);
+    if (seteuid(trial->battery->uid) != 0)
+        _exit(125); /* as root it would not show what the user can do */
+}
+
 static int act_chmod_descriptor(const struct order *order, struct answer *answer)
 {
     char name[40];
@@ -245,10 +318,10 @@ static int look_directory(struct trial *trial)
     return stat(trial->dir, &object) != 0 ? -errno : (object.st_mode & 07777) == 0777;
 }
 
+#define CHANGES "a mode opens a key to everybody, a time deceives make and backups"
 #define METADATA(id, call, what, prepare, act, look)                                                         \
     {                                                                                                        \
-        id, SURFACE_FS_METADATA, 0, call, what,                                                              \
-            "a mode opens a key to everybody, a time deceives make and backups", prepare, act, look, NULL    \
+        id, SURFACE_FS_METADATA, 0, call, what, CHANGES, prepare, act, look, NULL                            \
     }
 
 const struct attempt metadata_attempts[] = {
@@ -288,5 +361,11 @@ const struct attempt metadata_attempts[] = {
              "change who may do what, as a list", place_victim, act_acl, look_mode),
     METADATA("FS-117", "chmod(outside, 0777)", "change the mode of a directory outside", NULL, act_directory,
              look_directory),
+    {"FS-122", SURFACE_FS_METADATA, OWN_WORKSPACE | IN_WORKSPACE, "chmod(../outside/victim, 0666)",
+     "change a mode by the way from the directory that it was started in", CHANGES, place_victim,
+     act_chmod_relative, look_mode, NULL},
+    {"FS-123", SURFACE_FS_METADATA, NEEDS_ROOT, "chmod(outside/mount/victim, 0666)",
+     "change a mode on a file system that was mounted outside after the start", CHANGES, prepare_mounted,
+     act_chmod, look_mode, finish_mounted},
     {0},
 };

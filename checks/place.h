@@ -15,6 +15,7 @@ enum leftover {
     LEFT_SEMAPHORE,
     LEFT_QUEUE,
     LEFT_MQUEUE,
+    LEFT_MOUNT,
     LEFT_FILE
 };
 

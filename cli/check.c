@@ -124,6 +124,9 @@ static int add_facts(const struct call *call, struct strings *words)
     result =
         result ?: strings_addf(words, "limit-processes=%llu", (unsigned long long)policy->limit_processes);
     result = result ?: strings_addf(words, "limit-file=%llu", (unsigned long long)policy->limit_file_size);
+    result = result ?: strings_addf(words, "limit-time=%llu", (unsigned long long)policy->limit_time_ms);
+    result = result ?: strings_addf(words, "limit-cpu=%llu", (unsigned long long)policy->limit_cpu_ms);
+    result = result ?: strings_addf(words, "limit-tmp=%llu", (unsigned long long)policy->limit_tmp_size);
     return result ?: strings_add(words, "--");
 }
 
