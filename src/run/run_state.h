@@ -38,7 +38,7 @@ struct run {
     int errors, their_errors; /* the chain's own stderr */
     int stderr_fd;            /* what the command gets as 2 */
     pid_t pid, guard;
-    pid_t becoming;  /* who said HERE and becomes the command: `pid`, or process 2 of a pid namespace */
+    pid_t becoming; /* who said HERE and becomes the command: `pid`, or process 2 of a pid namespace */
     uid_t becoming_uid;
     gid_t becoming_gid;
     int becoming_fd; /* the same as a pidfd, -1: it is `pid` */
