@@ -89,6 +89,9 @@ static int refuse_unheld(const struct resolved *resolved, const struct plan *pla
         if (claim->reason && strcmp(claim->reason, "replaced-reappears") == 0)
             return error_hint(error, "what is named (--hide PATH, --hide @credentials) is held by its name "
                                      "where mounts can");
+        if (claim->reason && strcmp(claim->reason, "sizes-apart") == 0)
+            return error_hint(error, "use --backend namespace: bubblewrap bounds /tmp and /dev/shm each for "
+                                     "itself, and no number of files");
         if (claim->reason && strcmp(claim->reason, "no-cgroup") == 0)
             return error_hint(error, "%s", HOST_GROUP_HINT);
         if (resolved->required[s]) /* by its own name: it cannot be opened as well */

@@ -129,6 +129,6 @@ void build_limits(struct builder *b)
     if (b->plan->claims[SURFACE_LIMIT_TMP_SIZE].state == STATE_OPEN)
         plan_reason(b->plan, SURFACE_LIMIT_TMP_SIZE,
                     !policy->limit_tmp_size ? "not-asked"
-                    : b->plan->own_tmp      ? "not-in-this-version"
+                    : b->plan->own_tmp      ? "sizes-apart"
                                             : "no-mounts");
 }

@@ -79,6 +79,8 @@ refused "what is hidden inside the workspace is refused, no mount lies there" 12
 mkdir -p "$dir/w/held"
 refused "what is protected there as well" 125 no-mounts-in-writable "fs.protected" $backend -w . --protect held -- touch "$dir/ran"
 
+refused "a size of /tmp and /dev/shm together is what it cannot give" 125 sizes-apart "use --backend namespace" \
+    $backend -w . --limit tmp_size=1M -- touch "$dir/ran"
 refused "without Landlock behind it there is none: nothing may mount inside" 125 not-openable "cannot open priv.userns" \
     $backend -w . --open priv.userns -- touch "$dir/ran"
 
