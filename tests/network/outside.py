@@ -50,8 +50,8 @@ def call(*words):
 
 
 class Outside:
-    def __init__(self, names):
-        """NAMES: {name: [address]}, for the resolver."""
+    def __init__(self, names, hosts=''):
+        """NAMES: {name: [address]}, for the resolver; HOSTS: lines of /etc/hosts."""
         self.names, self.asked, self.reached = names, [], []
         self.here = os.open('/proc/self/ns/net', os.O_RDONLY | os.O_CLOEXEC)
         call('ip', 'link', 'set', 'lo', 'up')
@@ -70,7 +70,7 @@ class Outside:
         call('ip', 'route', 'add', 'default', 'via', WORLD)
         self.dir = tempfile.mkdtemp(prefix='confine-outside.', dir='/var/tmp')
         call('mount', '-t', 'tmpfs', '-o', 'mode=0755', 'tmpfs', self.dir)  # nothing is left behind, whatever ends us
-        self.write('hosts', f'127.0.0.1 localhost\n::1 localhost\n{WORLD} hosts.test also.wild.test # a comment\n{PRIVATE}\tcorp.test\n127.0.1.1 own.test\n')
+        self.write('hosts', '127.0.0.1 localhost\n::1 localhost\n' + hosts)
         self.write('resolv.conf', f'nameserver {RESOLVER}\noptions timeout:1 attempts:1\n')
         call('mount', '--bind', f'{self.dir}/hosts', '/etc/hosts')
         call('mount', '--bind', f'{self.dir}/resolv.conf', os.path.realpath('/etc/resolv.conf'))

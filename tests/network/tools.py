@@ -26,7 +26,7 @@ LONG = os.environ.get('CONFINE_LONG')
 tap = Tap()
 NAMES = {'web.test': [WORLD, SIX], 'four.test': [WORLD], 'six.test': [SIX], 'git.test': [WORLD], 'deb.test': [WORLD], 'npm.test': [WORLD],
          'ws.test': [WORLD], 'h2.test': [WORLD], 'deep.under.wild.test': [WORLD], 'other.test': [WORLD], 'private.test': [PRIVATE]}
-world = Outside(NAMES)
+world = Outside(NAMES, f'{WORLD} hosts.test also.wild.test # a comment\n{PRIVATE}\tcorp.test\n127.0.1.1 own.test\n')
 www = world.dir + '/www'
 world.write('www/hello', 'hello\n')
 context, certificate = world.certificate(*NAMES)
