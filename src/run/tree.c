@@ -275,7 +275,8 @@ void tree_reap(struct tree *tree)
             let_go(pid, status);
         else
             count_reaped(tree, pid, status);
-    if ((pid < 0 && errno == ECHILD) || (pid == 0 && children_gone())) {
+    /* The command is one of them: a list without anybody is no list before it has been reaped. */
+    if ((pid < 0 && errno == ECHILD) || (pid == 0 && tree->ended && children_gone())) {
         tree->outcome->survivors_seen_gone = true;
         tree->phase = PHASE_GONE;
         uv_stop(tree->uv);
@@ -295,6 +296,7 @@ int tree_start(struct tree *tree, struct supervision *supervision, uv_loop_t *uv
     int r = uv_timer_init(uv, &tree->sweep);
 
     tree->supervision = supervision;
+    tree->status = SIGKILL; /* where it is never told: 0 would say that all was well */
     tree->outcome = &supervision->report->outcome;
     tree->uv = uv;
     if (r == 0)
