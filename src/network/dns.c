@@ -83,12 +83,21 @@ static size_t write_record(unsigned char *at, const struct address *address)
     return 12 + bytes;
 }
 
-static size_t write_options(unsigned char *at)
+/* @refused: says so, to those who look (an extended error: 15, blocked). */
+static size_t write_options(unsigned char *at, bool refused)
 {
     static const unsigned char options[] = {0, 0, TYPE_OPT, 4, 208 /* 1232 bytes */, 0, 0, 0, 0, 0, 0};
+    static const char why[] = "not on the list of confine";
 
     memcpy(at, options, sizeof(options));
-    return sizeof(options);
+    if (!refused)
+        return sizeof(options);
+    write_16(at + 9, 4 + 2 + sizeof(why) - 1);
+    write_16(at + 11, 15);
+    write_16(at + 13, 2 + sizeof(why) - 1);
+    write_16(at + 15, 15);
+    memcpy(at + 17, why, sizeof(why) - 1);
+    return 17 + sizeof(why) - 1;
 }
 
 /* The head of an answer to @message. */
@@ -150,7 +159,7 @@ enum dns_said dns_answer(const struct rules *rules, struct pool *pool, const uns
     write_header(message, code, 1, answer);
     write_16(answer + 6, *ret_length > at ? 1 : 0);
     if (has_options(message, length, at)) {
-        *ret_length += write_options(answer + *ret_length);
+        *ret_length += write_options(answer + *ret_length, code == NO_NAME);
         write_16(answer + 10, 1);
     }
     return code == NO_NAME ? DNS_REFUSED : DNS_ANSWERED;
