@@ -131,11 +131,13 @@ static int join_session(struct confinement *confinement, const struct options *o
 static void begin_early(const struct options *options, const struct policy *policy)
 {
     bool automatic = !policy->backend || strcmp(policy->backend, "auto") == 0;
+    /* A group for these may have to be our own, in which nobody else may be then. */
+    bool grouped = policy->limit_memory || policy->limit_processes || policy->limit_cpu_ms;
 
     if (!(options->command & (FOR_RUN | FOR_EXEC)) || policy->mode == MODE_DANGER_FULL_ACCESS ||
         policy->approved_mode == MODE_DANGER_FULL_ACCESS || geteuid() == 0)
         return;
-    if ((automatic || strcmp(policy->backend, "namespace") == 0) &&
+    if ((automatic || strcmp(policy->backend, "namespace") == 0) && !grouped &&
         !options_value(options, OPTION_OWN, OWN_SESSION))
         forerunner_start(policy->network != NETWORK_HOST);
     if ((options->command & FOR_EXEC) && automatic)
