@@ -312,6 +312,7 @@ static void begin_tcp(struct connection *connection, const struct listener *list
     if (found == -ENOENT && listener->pinned) {
         name = listener->name;
         found = 1;
+        connection->hosts = true;
     }
     if (found == 1) {
         connection->target.is_address = false;

@@ -31,6 +31,25 @@ static void on_slow(struct timer *timer)
     connection_close(connection, "its first message did not come in time");
 }
 
+/* Is it the name that was reached? Where an address was, that several names share, another one of the list
+ * may be meant, if what was dialled may be reached by its rule as well. */
+static bool is_meant(const struct connection *connection, const char *name)
+{
+    const struct rules *rules = &connection->gateway->rules;
+    struct target other = {.port = connection->target.port};
+    struct verdict verdict;
+    char option[OPTION_SIZE];
+
+    if (strcmp(name, connection->target.name) == 0)
+        return true;
+    if (!connection->hosts || connection->by_upstream)
+        return false;
+    snprintf(other.name, sizeof(other.name), "%s", name);
+    decide_target(rules, &other, &verdict);
+    return verdict.reason == REASON_NONE &&
+           decide_address(rules, &other, &verdict, &connection->address, option) == REASON_NONE;
+}
+
 /* Return: 1: it may pass, 0: it goes on, -errno. */
 static int look_at_hello(struct connection *connection)
 {
@@ -43,7 +62,7 @@ static int look_at_hello(struct connection *connection)
         return 0;
     if (name[0] == '\0')
         return refuse(connection, REASON_TLS_NO_NAME);
-    return strcmp(name, connection->target.name) == 0 ? 1 : refuse(connection, REASON_TLS_NAME);
+    return is_meant(connection, name) ? 1 : refuse(connection, REASON_TLS_NAME);
 }
 
 static int look_at_request(struct connection *connection)
@@ -58,7 +77,7 @@ static int look_at_request(struct connection *connection)
     /* To a server the port says nothing; clients leave it out, or not. */
     if (request.form == HTTP_CONNECT || request.other_host ||
         ((request.has_host || request.form == HTTP_ABSOLUTE) &&
-         (request.target.is_address || strcmp(request.target.name, connection->target.name) != 0)))
+         (request.target.is_address || !is_meant(connection, request.target.name))))
         return refuse(connection, REASON_HTTP_HOST);
     return 1;
 }

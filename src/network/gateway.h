@@ -74,6 +74,7 @@ struct connection {
     bool greeted;   /* SOCKS: the methods are agreed on */
     bool told;      /* it was told one by one */
     bool accounted; /* it was told, or counted */
+    bool hosts;     /* it came to an address of /etc/hosts, which several names may share */
     bool second;    /* publish: the second family is tried */
     bool held_back; /* what the client sends waits for another proxy's word */
     struct target target;

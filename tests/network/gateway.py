@@ -466,6 +466,13 @@ def pinned_names(world):
     same(ask(world, 'one.test'), (0, ['198.18.0.2']), 'A')
     same(ask(world, 'one.test', 28), (0, ['fdc0:ffee:c0f1::2']), 'AAAA')
     gateway.listen('tcp', 7, '127.9.9.9', name='two.test')
+    # An address of /etc/hosts may be that of several names; one of the pool is not.
+    for address, name, good in (('127.9.9.9', 'two.test', True), ('127.9.9.9', 'one.test', True), ('127.9.9.9', 'evil.test', False),
+                                ('198.18.0.2', 'one.test', True), ('198.18.0.2', 'two.test', False)):
+        hello = client_hello(name)
+        same(talk(world, address, 7, hello), hello + b'end' if good else b'<reset>', f'{name} at {address}')
+        request = f'GET / HTTP/1.1\r\nHost: {name}\r\n\r\n'.encode()
+        same(talk(world, address, 7, request), request + b'end' if good else b'<reset>', f'HTTP for {name} at {address}')
     for address in ('198.18.0.2', 'fdc0:ffee:c0f1::2', '127.9.9.9'):
         sock = dial(world, address, 7)
         sock.sendall(b'hi')
