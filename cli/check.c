@@ -228,7 +228,6 @@ static int run_battery(struct call *call, const char *backend, struct checked *c
     strings_free(&words);
     if (result < 0)
         return result;
-    call->base[0] = '\0'; /* it removes what it was given */
     take_lines(call, checked, fd);
     close(fd);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
@@ -300,7 +299,7 @@ static void check_backend(struct call *call, const char *backend, struct checked
     if (result == 0)
         run_battery(call, backend, checked);
     if (*call->workspace && *call->base)
-        rmdir(call->workspace); /* nothing was in them yet */
+        rmdir(call->workspace); /* the battery removes them, once it has come that far */
     if (*call->workspace)
         remove_caches(&call->confinement.resolved);
     if (*call->base)
