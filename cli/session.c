@@ -47,11 +47,11 @@ static int refuse_policy(const struct confinement *confinement, struct error *er
                   "danger-full-access confines nothing, and a session is made of namespaces");
         return error_hint(error, "choose another mode");
     }
-    if (network_gateway(&confinement->resolved.network)) {
+    if (confinement->resolved.network.published_count > 0) {
         error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "not-in-this-version",
-                  "a session with a listed network, or with forwarded ports, is not in this version");
-        error_surface(error, "net.listed");
-        return error_hint(error, "use confine run without a session, or --network none or host");
+                  "a session that publishes a port is not in this version");
+        error_surface(error, "net.tcp");
+        return error_hint(error, "publish it with confine run, without a session");
     }
     if (!backend || strcmp(backend, "auto") == 0 || strcmp(backend, "namespace") == 0)
         return 0;

@@ -47,6 +47,7 @@ static int refuse_sessionless(struct origin origin, struct error *error)
 
 int session_fit(const struct session *session, struct policy *policy, struct error *error)
 {
+    static const enum list lists[] = {LIST_ALLOW, LIST_FORWARD, LIST_PUBLISH};
     char size[40];
 
     if (!session)
@@ -54,6 +55,12 @@ int session_fit(const struct session *session, struct policy *policy, struct err
     if (origin_named(policy->origin[KEY_NETWORK]) && policy->network != session->network)
         return refuse(session, policy->origin[KEY_NETWORK], "the network", network_names[session->network],
                       "the network is chosen at confine session start; leave it out here", error);
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+        for (size_t k = 0; k < policy->list[lists[i]].count; k++)
+            if (policy->list[lists[i]].items[k].origin.layer == LAYER_OPTION)
+                return refuse(session, policy->list[lists[i]].items[k].origin,
+                              "what is reached by the network", "decided",
+                              "say --allow at confine session start; leave it out here", error);
     if (policy->limit_tmp_size && policy->limit_tmp_size != session->tmp_size) {
         snprintf(size, sizeof(size), session->tmp_size ? "%llu bytes" : "not limited",
                  (unsigned long long)session->tmp_size);

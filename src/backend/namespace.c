@@ -173,7 +173,7 @@ static int plan_namespace(const struct resolved *resolved, const struct host *ho
     plan->pid_namespace = true;
     plan->own_tmp = "/tmp";
     plan->joined = resolved->session;
-    plan->gateway = supervised && network_gateway(&resolved->network);
+    plan->gateway = supervised && !resolved->session && network_gateway(&resolved->network);
     plan->landlock_abi = host->landlock_abi;
     plan->overlays = supervised && resolved->cache_lock >= 0 && host->overlays != HOST_NO;
     if (host->namespaces.answer == HOST_NO)

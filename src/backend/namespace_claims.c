@@ -180,7 +180,8 @@ static void claim_listener(struct builder *b)
 {
     const struct own_network *network = &b->resolved->network;
 
-    for (size_t i = 0; i < network->listener_count; i++) {
+    for (size_t i = 0; i < network->listener_count && !b->plan->joined;
+         i++) { /* a session's are its keeper's */
         const struct listener *listener = &network->listeners[i];
         if ((listener->role != LISTENER_TCP && listener->role != LISTENER_DNS_TCP) ||
             strchr(listener->address, ':'))

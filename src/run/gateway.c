@@ -259,6 +259,7 @@ static void let_go(struct gateway *gateway)
 
 void gateway_abandon(struct gateway *gateway)
 {
+    gateway->fd = fd_close(gateway->fd); /* that ends it, also where we may not signal it */
     /* One that ended by itself may have been reaped, and then its number is another's. */
     if (gateway->pid > 0 && children_include(gateway->pid)) {
         kill(gateway->pid, SIGKILL);

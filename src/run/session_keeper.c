@@ -20,6 +20,7 @@
 #include "links/chain.h"
 #include "links/kernel_abi.h"
 #include "run/channel.h"
+#include "run/gateway.h"
 #include "run/launcher.h"
 #include "run/run_error.h"
 #include "run/spawn.h"
@@ -62,8 +63,9 @@ struct keeper {
     int liveness, listener, signals;
     int init_fd; /* pidfd of process 1 */
     int join[JOIN_COUNT];
-    pid_t init;  /* 0: there is none, or it has been reaped */
-    pid_t chain; /* what makes them, until it has been reaped */
+    pid_t init;             /* 0: there is none, or it has been reaped */
+    pid_t chain;            /* what makes them, until it has been reaped */
+    struct gateway gateway; /* of a network with a list: for all runs */
     struct peer peers[PEERS];
 };
 
@@ -103,34 +105,42 @@ static int chain_failed(int errors, struct error *error)
     return run_error_link(error, words);
 }
 
-/* Its one word, and the descriptors with it. */
+/* Listeners, where there are any, then its one word, with the descriptors of the namespaces. */
 static int receive_held(struct keeper *keeper, int channel, int errors, struct error *error)
 {
-    struct pollfd ready = {.fd = channel, .events = POLLIN};
-    struct channel_word word = {0};
+    size_t expected = keeper->facts.network == NETWORK_HOST ? JOIN_NET : JOIN_COUNT;
+    union {
+        struct channel_word word;
+        struct channel_listeners listeners;
+    } message;
     struct host_lack lack = {0};
-    size_t count, expected = keeper->facts.network == NETWORK_HOST ? JOIN_NET : JOIN_COUNT;
-    int r;
+    struct handed_over handed;
+    pid_t writer;
+    ssize_t size;
 
-    while ((r = poll(&ready, 1, HOLD_MS)) < 0 && errno == EINTR)
-        ;
-    if (r == 0) {
+    do
+        size = channel_receive_all(channel, &message, sizeof(message), HOLD_MS, &writer, &handed);
+    while (size == (ssize_t)sizeof(message.listeners) && message.listeners.type == CHANNEL_LISTENERS &&
+           gateway_take(&keeper->gateway, &message.listeners, &handed));
+    if (size == -ETIMEDOUT) {
         error_set(error, ERROR_SANDBOX_UNAVAILABLE, ETIMEDOUT, "chain-timeout",
                   "the namespaces were not ready within %d seconds", HOLD_MS / 1000);
         return error_hint(error, "the machine may be overloaded; try again");
     }
-    r = session_receive(channel, &word, sizeof(word), keeper->join, &count);
-    if (r == -ECONNRESET)
+    if (size == 0 || size == -ECONNRESET)
         return chain_failed(errors, error);
-    if (r == 0 && word.type == CHANNEL_CANNOT) {
-        host_cannot(&lack, word.value >> 16, word.value & 0xffff);
+    if (size == (ssize_t)sizeof(message.word) && message.word.type == CHANNEL_CANNOT) {
+        host_cannot(&lack, message.word.value >> 16, message.word.value & 0xffff);
         return host_lack_error(error, &lack, "the namespaces of a session");
     }
-    if (r == 0 && (word.type != CHANNEL_HELD || count != expected || word.value <= 1))
-        r = -EPROTO;
-    if (r < 0)
-        return fail(error, -r, "understand the chain");
-    keeper->facts.init = keeper->init = word.value;
+    if (size != (ssize_t)sizeof(message.word) || message.word.type != CHANNEL_HELD ||
+        handed.count != expected || message.word.value <= 1) {
+        if (size > 0)
+            handed_close(&handed);
+        return fail(error, size < 0 ? (int)-size : EPROTO, "understand the chain");
+    }
+    memcpy(keeper->join, handed.fd, expected * sizeof(int));
+    keeper->facts.init = keeper->init = message.word.value;
     return 0;
 }
 
@@ -225,6 +235,27 @@ static int spawn_hold(const struct resolved *resolved, const struct ends *ends, 
     return pid < 0 ? run_error_spawn(error, (int)-pid, "/") : pid;
 }
 
+/* The gateway's errors stand in a report, as it has a run's; that of a session is nobody's to read. */
+static int of_gateway(struct keeper *keeper, int result, struct error *error)
+{
+    if (result < 0 && keeper->gateway.report)
+        *error = keeper->gateway.report->error;
+    return result;
+}
+
+static int prepare_gateway(struct keeper *keeper, const struct resolved *resolved, struct error *error)
+{
+    static struct report report;
+    static struct plan plan;
+    struct host host = {0};
+
+    if (!network_gateway(&resolved->network))
+        return 0;
+    host_look(&host);
+    plan = (struct plan){.backend = "namespace", .gateway = true, .landlock_abi = host.landlock_abi};
+    return of_gateway(keeper, gateway_prepare(&keeper->gateway, &plan, resolved, &report), error);
+}
+
 static int make_namespaces(struct keeper *keeper, const struct resolved *resolved, struct error *error)
 {
     _cleanup_fd_ int channel = -1, errors = -1;
@@ -246,17 +277,23 @@ static int make_namespaces(struct keeper *keeper, const struct resolved *resolve
     }
     if (errors < 0 || ends.null < 0 || ends.root < 0)
         return fail(error, errno, "make the channel");
-    r = keeper->chain = spawn_hold(resolved, &ends, error);
+    r = prepare_gateway(keeper, resolved, error);
+    if (r == 0)
+        r = keeper->chain = spawn_hold(resolved, &ends, error);
     fd_close(ends.channel);
     fd_close(ends.liveness);
     fd_close(ends.errors);
     fd_close(ends.null);
     fd_close(ends.root);
     if (r >= 0)
+        r = of_gateway(keeper, gateway_start(&keeper->gateway), error);
+    if (r >= 0)
         r = receive_held(keeper, channel, errors, error);
     if (r == 0)
         r = wait_for_chain(keeper, errors, error);
-    return r == 0 ? take_init(keeper, error) : r;
+    if (r == 0)
+        r = take_init(keeper, error);
+    return r == 0 ? of_gateway(keeper, gateway_open(&keeper->gateway), error) : r;
 }
 
 static int listen_there(struct keeper *keeper, struct error *error)
@@ -282,9 +319,10 @@ static int compare(const void *left, const void *right)
 /* Closes everything but what a keeper needs: pipes of the caller's would never end, and files stay open. */
 static int close_others(const struct keeper *keeper)
 {
-    int keep[9 + JOIN_COUNT] = {keeper->place->fd, keeper->lock,     keeper->owner,   keeper->report,
-                                keeper->liveness,  keeper->listener, keeper->signals, keeper->init_fd};
-    size_t count = 8;
+    int keep[9 + JOIN_COUNT] = {keeper->place->fd, keeper->lock,     keeper->owner,
+                                keeper->report,    keeper->liveness, keeper->listener,
+                                keeper->signals,   keeper->init_fd,  keeper->gateway.fd};
+    size_t count = 9;
     long next = STDERR_FILENO + 1, r = 0;
 
     for (size_t i = 0; i < JOIN_COUNT; i++)
@@ -392,7 +430,7 @@ static void take_peer(struct keeper *keeper)
 /* Waits until the session is to end. */
 static void live(struct keeper *keeper)
 {
-    enum { LISTENER, OWNER, INIT, SIGNALS, OTHERS };
+    enum { LISTENER, OWNER, INIT, SIGNALS, GATEWAY, OTHERS };
     struct pollfd ready[OTHERS + PEERS];
 
     for (;;) {
@@ -400,12 +438,15 @@ static void live(struct keeper *keeper)
         ready[OWNER] = (struct pollfd){.fd = keeper->owner, .events = POLLIN};
         ready[INIT] = (struct pollfd){.fd = keeper->init_fd, .events = POLLIN};
         ready[SIGNALS] = (struct pollfd){.fd = keeper->signals, .events = POLLIN};
+        ready[GATEWAY] = (struct pollfd){.fd = keeper->gateway.fd, .events = POLLIN};
         for (size_t i = 0; i < PEERS; i++)
             ready[OTHERS + i] = (struct pollfd){.fd = keeper->peers[i].fd, .events = POLLIN};
         if (poll(ready, ARRAY_SIZE(ready), -1) < 0 && errno != EINTR)
             return;
         if (ready[OWNER].revents || ready[INIT].revents || ready[SIGNALS].revents)
             return;
+        if (ready[GATEWAY].revents && gateway_hear(&keeper->gateway) < 0)
+            return; /* no run would reach anything any more */
         for (size_t i = 0; i < PEERS; i++)
             if (ready[OTHERS + i].revents && keeper->peers[i].fd >= 0 && serve(keeper, &keeper->peers[i]))
                 return;
@@ -429,6 +470,7 @@ static void end_processes(struct keeper *keeper)
 {
     struct pollfd gone = {.fd = keeper->init_fd, .events = POLLIN};
 
+    gateway_abandon(&keeper->gateway);
     if (keeper->chain > 0)
         kill(keeper->chain, SIGKILL);
     if (keeper->init > 0)
@@ -497,6 +539,7 @@ _Noreturn void session_keep(const struct session_place *place, const char *name,
                             .init_fd = -1};
     struct error error = {0};
 
+    gateway_clear(&keeper.gateway);
     keeper.facts = (struct session_facts){.uid = resolved->uid,
                                           .gid = resolved->gid,
                                           .network = resolved->policy->network,

@@ -41,9 +41,6 @@ usage "two workspaces" "b, after a: there is one workspace (more that is writabl
 usage "policy: conversion of codex is not in this version" "not in this version" policy --from-codex x
 
 # What is asked for and not in this version names its surface in the report and what works instead in the line.
-refused "quarantine" 125 not-in-this-version "look at the tree" --planted quarantine -- touch "$dir/ran"
-[ "$(field .error.surface "$dir/report")" = later.exec ]
-result $? "quarantine names its surface"
 refused "network listed without namespaces" 125 no-network-namespace "say --open net.listed" -b landlock -n listed -- touch "$dir/ran"
 refused "proxy without a list" 125 no-such-network "--allow RULE" --proxy-env -- touch "$dir/ran"
 refused "a rule without a list" 125 no-such-network "leave --network out" -n none --allow example.org -- touch "$dir/ran"

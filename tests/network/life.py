@@ -217,6 +217,30 @@ def advisory():
     tap.point(run.status == 125 and run.report['error']['reason'] == 'not-openable', 'which means nothing without a list', run)
 
 
+def session():
+    place = world.dir + '/sessions'
+    os.mkdir(place, 0o700)
+    os.environ['XDG_RUNTIME_DIR'] = place
+    front = [*outside.NO_CAPABILITIES, CONFINE, 'session']
+    done = subprocess.run([*front, 'start', 'listed', '--owner', str(os.getpid()), '--allow', 'web.test'], capture_output=True, text=True, check=False)
+    tap.point(done.returncode == 0, 'a session with a list', done.stderr)
+    for turn in range(2):
+        run = Run(['--session', 'listed'], ['curl', '-sS', 'http://web.test/hello'])
+        claim = [one for one in run.report['surfaces'] if one['id'] == 'net.listed'][0]
+        tap.point(run.status == 0 and run.out == 'hello\n' and claim['state'] == 'enforced', f'run {turn} of it reaches what is listed', f'{run} {claim}')
+    run = Run(['--session', 'listed'], ['curl', '-sS', 'http://other.test/hello'])
+    tap.point(run.status == 6, 'and nothing else', run)
+    run = Run(['--session', 'listed', '--allow', 'other.test'], ['true'])
+    tap.point(run.status == 125 and run.report['error']['reason'] == 'session-decides', 'a run adds no rules', run)
+    for pid in processes(b' --channel '):
+        os.kill(pid, signal.SIGKILL)
+    gone = until(lambda: subprocess.run([*front, 'list'], capture_output=True, text=True, check=False).stdout.count('listed ') == 0)
+    tap.point(gone, 'a session ends with its gateway')
+    subprocess.run([*front, 'start', 'listed', '--owner', str(os.getpid()), '--allow', 'web.test'], capture_output=True, check=False)
+    done = subprocess.run([*front, 'end', 'listed'], capture_output=True, text=True, check=False)
+    tap.point(done.returncode == 0 and until(lambda: not processes(b' --channel ')), 'and its gateway with a session', f'{done.stderr} {processes(b" --channel ")}')
+
+
 def silent():
     start = time.monotonic()
     run = Run(['--allow', 'web.test:9999', '--timeout', '2s', '--grace', '0s'], ['python3', '-c', 'import socket; s = socket.create_connection(("web.test", 9999)); s.recv(1)'])
@@ -233,6 +257,7 @@ for caller in outside.callers():
 for one in BACKENDS:
     control(one)
 report()
+session()
 advisory()
 silent()
 status = tap.done()
