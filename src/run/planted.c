@@ -15,6 +15,7 @@
 
 #include "kernel/children.h"
 #include "run/helper.h"
+#include "run/supervise.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -131,7 +133,7 @@ int planted_begin(struct planted_look *planted, const struct resolved *resolved,
 {
     int r = 0;
 
-    *planted = (struct planted_look){.scoped = landlock_abi >= 6, .go = -1, .said = -1};
+    *planted = (struct planted_look){.scoped = landlock_abi >= 6, .go = -1, .said = -1, .watch = -1};
     if (resolved->mode != MODE_WORKSPACE_WRITE)
         return 0;
     planted->wanted = true;
@@ -375,7 +377,8 @@ void planted_start(struct planted_look *planted, const struct resolved *resolved
     strings_free(&looking.words);
 }
 
-/* Waits for its end, which comes by itself or is brought about. Return: its status; -1: somebody has it. */
+/* Waits for its end, which comes by itself or is brought about. Return: its status; 0 as well where the tree
+ * has reaped it: whether it said everything, its last word says. */
 static int see_gone(struct planted_look *planted, bool kills)
 {
     pid_t pid = planted->pid;
@@ -384,7 +387,7 @@ static int see_gone(struct planted_look *planted, bool kills)
     planted->pid = 0;
     planted->go = fd_close(planted->go); /* one that still waits ends by that as well */
     if (pid <= 0 || !children_include(pid))
-        return -1;
+        return 0;
     if (kills)
         kill(pid, SIGKILL);
     while (waitpid(pid, &status, 0) < 0)
@@ -393,6 +396,62 @@ static int see_gone(struct planted_look *planted, bool kills)
     return status;
 }
 
+static int begin(struct planted_look *planted)
+{
+    if (planted->begun)
+        return 0;
+    planted->begun = true;
+    return write(planted->go, "l", 1) == 1 ? 0 : -errno;
+}
+
+/* How many were left: then nobody is any more, whatever the number is. A write that fails is an end of it. */
+static void on_left(uv_poll_t *handle, int status, int events)
+{
+    struct planted_look *planted = handle->data;
+    uint32_t left;
+
+    (void)status;
+    (void)events;
+    uv_poll_stop(handle);
+    if (planted->pid > 0 &&
+        recv(planted->watch, &left, sizeof(left), MSG_PEEK | MSG_DONTWAIT) == (ssize_t)sizeof(left))
+        (void)begin(planted);
+}
+
+static int start_watch(void *self, struct supervision *supervision, uv_loop_t *uv)
+{
+    struct planted_look *planted = self;
+    const struct plan *plan = supervision->plan;
+
+    if (!planted->wanted || !plan->pid_namespace || plan->foreign || plan->joined)
+        return 0;
+    planted->watch = fcntl(supervision->liveness, F_DUPFD_CLOEXEC, 3);
+    if (planted->watch < 0)
+        return -errno;
+    planted->poll.data = planted;
+    return uv_poll_init(uv, &planted->poll, planted->watch);
+}
+
+static void go_watch(void *self)
+{
+    struct planted_look *planted = self;
+
+    if (planted->watch >= 0)
+        uv_poll_start(&planted->poll, UV_READABLE, on_left);
+}
+
+static void end_watch(void *self)
+{
+    struct planted_look *planted = self;
+
+    if (planted->watch < 0)
+        return;
+    uv_poll_stop(&planted->poll);
+    planted->watch = fd_close(planted->watch);
+}
+
+const struct part_calls planted_part = {.start = start_watch, .go = go_watch, .end = end_watch};
+
 static const char *look(struct planted_look *planted, struct planted_list *list)
 {
     const char *incomplete = "not-started";
@@ -400,7 +459,7 @@ static const char *look(struct planted_look *planted, struct planted_list *list)
     int r, status;
 
     if (planted->pid > 0) {
-        r = write(planted->go, "l", 1) == 1 ? read_findings(planted->said, &text) : -errno;
+        r = begin(planted) ?: read_findings(planted->said, &text);
         status = see_gone(planted, r < 0);
         incomplete = r == -ETIMEDOUT                                           ? "seconds"
                      : r < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0 ? "ended-early"
@@ -425,6 +484,7 @@ void planted_end(struct planted_look *planted)
     if (planted->pid > 0)
         see_gone(planted, true);
     planted->said = fd_close(planted->said);
+    planted->watch = fd_close(planted->watch);
     planted->go = fd_close(planted->go);
     for (size_t i = 0; i < planted->before_count; i++) {
         fd_close(planted->before[i]);

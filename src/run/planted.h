@@ -5,6 +5,7 @@
 #define CONFINE_RUN_PLANTED_H
 
 #include "report/report.h"
+#include "run/part.h"
 
 #include <time.h>
 
@@ -24,7 +25,14 @@ struct planted_look {
     pid_t pid;    /* of confine-sweep, which waits; 0: none */
     int go, said; /* a byte for it to begin; its findings */
     bool more;    /* trees than it can be given */
+    bool begun;
+    int watch; /* the liveness once more, on which comes that everybody is gone; -1: nobody says so */
+    uv_poll_t poll;
 };
+
+/* Lets the look begin as soon as the last process of a process namespace is gone: the one in front, which
+ * says so, takes its time to end. Where nobody says so it begins with planted_look(). */
+extern const struct part_calls planted_part;
 
 /*
  * planted_begin() - note the time, and keep what changes in honest work as well.

@@ -233,6 +233,8 @@ int run_prepare_watch(struct run *run)
         run->supervision.parts[run->supervision.part_count++] = (struct part){&gateway_part, &run->gateway};
     if (run->control)
         run->supervision.parts[run->supervision.part_count++] = (struct part){&control_part, run->control};
+    if (run->planted.wanted)
+        run->supervision.parts[run->supervision.part_count++] = (struct part){&planted_part, &run->planted};
     if (run->observer.wanted)
         run->supervision.parts[run->supervision.part_count++] = (struct part){&observer_part, &run->observer};
     return supervise_prepare(&run->supervision);
@@ -358,7 +360,7 @@ static void clear_run(struct run *run)
     int *const none[] = {&run->channel,      &run->becoming_fd,    &run->their_channel,
                          &run->liveness,     &run->their_liveness, &run->errors,
                          &run->their_errors, &run->stderr_fd,      &run->attestation.process_release,
-                         &run->planted.go,   &run->planted.said};
+                         &run->planted.go,   &run->planted.said,   &run->planted.watch};
 
     memset(run, 0, offsetof(struct run, attestation.attempts));
     for (size_t i = 0; i < ARRAY_SIZE(none); i++)

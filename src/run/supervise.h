@@ -7,7 +7,7 @@
 #include "report/report.h"
 #include "run/part.h"
 
-#define SUPERVISION_PARTS 6
+#define SUPERVISION_PARTS 7
 
 struct cgroups;
 struct loop;
