@@ -86,7 +86,7 @@ static int try_fork(void)
     pid_t child = fork();
 
     if (child == 0)
-        _exit(0);
+        syscall(SYS_exit_group, 0);
     return child < 0 ? -1 : 0; /* the resolver does not wait for its own */
 }
 
@@ -204,7 +204,8 @@ static int behind(const char *(*wall)(void), int (*act)(void))
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || wall())
             _exit(255);
         errno = 0;
-        _exit(act() < 0 ? errno : 0);
+        /* By number: a sanitizer looks for leaks at an exit, with calls that it does not get here. */
+        syscall(SYS_exit_group, act() < 0 ? errno : 0);
     }
     need(waitpid(child, &status, 0) == child && WIFEXITED(status));
     return WEXITSTATUS(status);
