@@ -13,8 +13,8 @@
  * strangers_refuse() - refuse to start where our children would be in another process namespace than we are,
  * or where a filter of the caller's answers when we wait for them.
  *
- * The first child in a new namespace would be its process 1, whose end waits for all others, which are ours to
- * wait for.
+ * The first child in a new namespace would be its process 1, whose end waits for all others, which are ours
+ * to wait for.
  *
  * Return: 0, or a negative errno with @error.
  */
