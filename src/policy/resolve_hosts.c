@@ -59,9 +59,9 @@ static bool read_address(const char *text, char address[INET6_ADDRSTRLEN])
     int family = strchr(text, ':') ? AF_INET6 : AF_INET;
     unsigned char bytes[16];
 
-    return inet_pton(family, text, bytes) == 1 && inet_ntop(family, bytes, address, INET6_ADDRSTRLEN) &&
-           strncmp(address, "127.", 4) != 0 && strcmp(address, "::1") != 0 &&
-           strcmp(address, "0.0.0.0") != 0 && strcmp(address, "::") != 0;
+    return inet_pton(family, text, bytes) == 1 && network_can_listen(family, bytes) &&
+           inet_ntop(family, bytes, address, INET6_ADDRSTRLEN) && strncmp(address, "127.", 4) != 0 &&
+           strcmp(address, "::1") != 0 && strcmp(address, "0.0.0.0") != 0 && strcmp(address, "::") != 0;
 }
 
 /* One name of one address. */

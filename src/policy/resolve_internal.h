@@ -339,6 +339,10 @@ int resolve_edges(struct resolving *resolving);
 
 /* --- resolve_network.c --- */
 int resolve_network(struct resolving *resolving);
+/* network_can_listen() - not on an address of many machines, on one of a link without its zone, or on one of
+ * IPv4 in IPv6. */
+bool network_can_listen(int family, const unsigned char bytes[16]);
+
 /* network_add_local() - ADDRESS/BITS leads to a listener; each once. network_add_name() - and this one stands
  * for @name. Return: 0, or a negative errno with the error set. */
 int network_add_local(struct resolving *resolving, const char *address, unsigned bits);

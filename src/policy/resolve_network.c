@@ -266,6 +266,17 @@ static int add_resolver(struct resolving *resolving, const char *address, bool t
     return r < 0 || taken ? r : add_listener(resolving, LISTENER_DNS_TCP, address, NULL, DNS_PORT, 0);
 }
 
+bool network_can_listen(int family, const unsigned char bytes[16])
+{
+    static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+    if (family == AF_INET)
+        return bytes[0] < 224;
+    if (memcmp(bytes, mapped, sizeof(mapped)) == 0)
+        return false;
+    return bytes[0] != 0xff && (bytes[0] != 0xfe || (bytes[1] & 0xc0) != 0x80);
+}
+
 /* The address of a `nameserver` line, in the one spelling of it. Return: whether it is one that can be made
  * local: of one with a zone, the device is missing in there. */
 static bool read_nameserver(const char *line, char address[INET6_ADDRSTRLEN])
@@ -285,7 +296,12 @@ static bool read_nameserver(const char *line, char address[INET6_ADDRSTRLEN])
         return false;
     snprintf(name, sizeof(name), "%.*s", (int)length, line);
     family = strchr(name, ':') ? AF_INET6 : AF_INET;
-    return inet_pton(family, name, bytes) == 1 && inet_ntop(family, bytes, address, INET6_ADDRSTRLEN);
+    if (inet_pton(family, name, bytes) != 1 || !network_can_listen(family, bytes) ||
+        !inet_ntop(family, bytes, address, INET6_ADDRSTRLEN))
+        return false;
+    if (strcmp(address, EVERY_4) == 0 || strcmp(address, EVERY_6) == 0) /* a libc takes it for loopback */
+        snprintf(address, INET6_ADDRSTRLEN, "%s", family == AF_INET ? SELF_4 : SELF_6);
+    return true;
 }
 
 static int add_resolvers(struct resolving *resolving, bool taken)
