@@ -68,8 +68,10 @@ class Outside:
         call('ip', 'addr', 'add', '2600:1::ff/64', 'dev', 'host', 'nodad')
         call('ip', 'link', 'set', 'host', 'up')
         call('ip', 'route', 'add', 'default', 'via', WORLD)
-        self.dir = tempfile.mkdtemp(prefix='confine-outside.', dir='/var/tmp')
-        call('mount', '-t', 'tmpfs', '-o', 'mode=0755', 'tmpfs', self.dir)  # nothing is left behind, whatever ends us
+        # What is made lies in a mount of our own, so that nothing is left behind, whatever ends us.
+        self.made = None if os.path.isdir('/mnt') else tempfile.mkdtemp(prefix='confine-outside.', dir='/var/tmp')
+        self.dir = self.made or '/mnt'
+        call('mount', '-t', 'tmpfs', '-o', 'mode=0755', 'tmpfs', self.dir)
         self.write('hosts', '127.0.0.1 localhost\n::1 localhost\n' + hosts)
         self.write('resolv.conf', f'nameserver {RESOLVER}\noptions timeout:1 attempts:1\n')
         call('mount', '--bind', f'{self.dir}/hosts', '/etc/hosts')
@@ -78,8 +80,9 @@ class Outside:
 
     def close(self):
         subprocess.run(['umount', '-l', self.dir], check=False)
-        with contextlib.suppress(OSError):
-            os.rmdir(self.dir)
+        if self.made:
+            with contextlib.suppress(OSError):
+                os.rmdir(self.made)
 
     def write(self, name, text, mode=0o644):
         path = os.path.join(self.dir, name)
