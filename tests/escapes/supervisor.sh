@@ -197,7 +197,7 @@ else
     result $? 'a signal for the group of a command that has ended reaches nobody else'
 fi
 # Few descriptors: a refusal, never a death of confine itself.
-for most in $(seq 10 60); do
+for most in $(seq 10 70); do
     call bash -c "ulimit -n $most && exec \"\$@\"" bash "$confine" run -q $backend -- true
     [ "$status" -eq 0 ] || [ "$status" -eq 125 ] || { why "$most descriptors: status $status"; break; }
 done

@@ -187,9 +187,12 @@ def killed(backend, user):
     run = Run(['-b', backend, '--allow', 'web.test'], ['python3', '-c', client], user, timeout=None)
     run.process.stdout.readline()
     for pid in processes(b' --channel '):
-        with open(f'/proc/{pid}/cmdline', 'rb') as file:
-            if b'confine-launch' not in file.read():
-                os.kill(pid, signal.SIGKILL)
+        try:
+            with open(f'/proc/{pid}/cmdline', 'rb') as file:
+                if b'confine-launch' not in file.read():
+                    os.kill(pid, signal.SIGKILL)
+        except (FileNotFoundError, ProcessLookupError):  # the resolver goes with the gateway
+            continue
     run.wait()
     tap.point(run.status == 137 and run.report['outcome']['limit'] == 'gateway' and run.report['error']['reason'] == 'gateway-lost' and 'gateway' in run.errors,
               f'a gateway that is killed ends the run, {title}', run)
