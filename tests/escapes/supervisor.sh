@@ -134,7 +134,7 @@ run=$!
 for _ in $(seq 1200); do [ ! -e up ] || break; sleep 0.05; done
 sleep 0.3 # the command ends; if it has not, it is the one that is signalled
 kill -TERM $run
-(sleep 60; kill -KILL $run) 2>/dev/null &
+(trap 'kill $!; exit' TERM; sleep 60 & wait $! && kill -KILL $run) >/dev/null 2>&1 &
 late=$!
 wait $run
 status=$?
