@@ -126,7 +126,7 @@ static uint32_t wait_for_all(const struct namespace *ns, pid_t init)
     while ((left = count_processes(ns, init)) > 0 && poll(&liveness, 1, pause) == 0)
         if (pause < 32)
             pause *= 2;
-    return left;
+    return left > 0 ? count_processes(ns, init) : 0; /* who has ended since the last look is not left */
 }
 
 /* Ends as the command did. */

@@ -56,12 +56,30 @@ void rules_make(struct rules *rules, const struct resolved *resolved, const stru
             add_place(rules, resolved->paths[resolved->caches[i].place].path);
 }
 
+/* In a private place there is what the command makes there, and what is shown of outside: to be read. */
+static bool shows_outside(const struct resolved *resolved, const char *place, const char *path)
+{
+    const struct strings *kept = &resolved->view.kept;
+
+    for (size_t i = 0; i < kept->count; i++)
+        if (path_contains(place, kept->items[i]) && path_contains(kept->items[i], path))
+            return true;
+    for (size_t i = 0; i < resolved->path_count; i++) {
+        const struct resolved_path *granted = &resolved->paths[i];
+
+        if (granted->grant == GRANT_READ && granted->named && path_contains(place, granted->path) &&
+            path_contains(granted->path, path))
+            return true;
+    }
+    return false;
+}
+
 bool rules_writable(const struct rules *rules, const char *path)
 {
     const struct resolved *resolved = rules->resolved;
 
     for (size_t i = 0; i < rules->place_count; i++)
-        if (path_contains(rules->places[i], path))
+        if (path_contains(rules->places[i], path) && !shows_outside(resolved, rules->places[i], path))
             return true;
     for (size_t i = 0; i < resolved->path_count; i++) {
         const struct resolved_path *granted = &resolved->paths[i];

@@ -186,10 +186,10 @@ def killed(backend, user):
     client = 'import socket; s = socket.create_connection(("web.test", 80)); print("up", flush=True); s.recv(1); print(s.recv(1)); import time; time.sleep(600)'
     run = Run(['-b', backend, '--allow', 'web.test'], ['python3', '-c', client], user, timeout=None)
     run.process.stdout.readline()
-    for pid in processes(b' --channel '):
+    for pid in processes(b' --channel '):  # bubblewrap and the links have such a word as well
         try:
-            with open(f'/proc/{pid}/cmdline', 'rb') as file:
-                if b'confine-launch' not in file.read():
+            with open(f'/proc/{pid}/comm', 'rb') as file:
+                if file.read() == b'confine-gateway\n':
                     os.kill(pid, signal.SIGKILL)
         except (FileNotFoundError, ProcessLookupError):  # the resolver goes with the gateway
             continue

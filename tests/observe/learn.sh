@@ -50,6 +50,12 @@ for backend in namespace landlock; do
     learn -b $backend -- sh -c 'exit 7'
     check "$backend: a command's own failure is no refusal" 0 '"write" not in d'
 done
+# The start directory is shown in a private place, and can be read there.
+shown=$(mktemp -d /tmp/confine-learn.XXXXXX)
+[ "$(id -u)" -ne 0 ] || chown 65534:65534 "$shown"
+(cd "$shown" && status=0 && "${user[@]}" "$confine" learn -b namespace -- sh -c 'echo x >one; echo y >/tmp/own' >"$dir/out" 2>"$dir/err" </dev/null)
+check "what lies in a private place and is shown there" 0 "[w['path'] for w in d['write']] == ['$shown']"
+rm -rf "$shown"
 learn -- /no/such/command
 [ "$status" -eq 127 ]
 result $? "a command that is not there"
