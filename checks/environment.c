@@ -418,7 +418,7 @@ static int act_write(const struct order *order, struct answer *answer)
 /* Temporary files in the workspace, where everything that a launcher may keep there is a link to outside. */
 static int prepare_temp(struct trial *trial)
 {
-    char target[PLACE_SIZE], path[PLACE_SIZE], name[40], child[PLACE_SIZE];
+    char target[PLACE_SIZE], path[PLACE_SIZE] = "", name[40], child[PLACE_SIZE];
     int result = place_join(target, trial->dir, "target");
 
     if (result == 0 && mkdir(target, 0755) != 0)
@@ -491,7 +491,7 @@ static void enter_twice(const struct trial *trial)
     static char *list[4096];
     size_t count = 0;
 
-    while (environ[count] && count < ITEMS(list) - 3) {
+    while (count < ITEMS(list) - 3 && environ[count]) {
         list[count] = environ[count];
         count++;
     }

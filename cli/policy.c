@@ -120,7 +120,7 @@ static int convert(const char *file, struct text *text, struct error *error)
     char directory[PATH_MAX];
     json_t *policy = NULL;
     struct text lines = {0};
-    size_t length;
+    size_t length = 0;
     char *dump;
     int r = fd < 0 ? -errno : fd_read_all(fd, POLICY_BYTES, &data, &length);
 

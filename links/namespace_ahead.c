@@ -158,10 +158,11 @@ static int run_ahead(void *data)
         tell(ready, ahead->net ? READY_NET : READY_LOCAL);
     else if (step != CANNOT_NOTHING)
         tell(ready, (uint64_t)((int)step << 16 | -r));
-    while (r == 0) /* until it is killed: whoever enters the namespaces needs it */
+    if (r != 0)
+        kernel_call(SYS_exit_group, 0, 0, 0, 0, 0, 0);
+    for (;;) /* until it is killed: whoever enters the namespaces needs it */
         kernel_call(SYS_ppoll, 0, 0, 0, 0, 0, 0);
-    kernel_call(SYS_exit_group, 0, 0, 0, 0, 0, 0);
-    return 0; /* the libc's clone ends with it */
+    return 0; /* never: a clone begins in a function that returns */
 }
 
 /*

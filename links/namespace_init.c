@@ -91,7 +91,7 @@ bool namespace_keep(int keep[], size_t count)
  * the question goes back as it came. */
 static void answer_nameless(int fd)
 {
-    uint8_t packet[512], peer[128];
+    uint8_t packet[512] = {0}, peer[128];
     uint32_t length = sizeof(peer);
     long size = kernel_call(SYS_recvfrom, fd, KERNEL_PTR(packet), sizeof(packet), 0, KERNEL_PTR(peer),
                             KERNEL_PTR(&length));

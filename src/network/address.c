@@ -188,7 +188,7 @@ static int try_bind(const struct address *address)
 /* Does the kernel reach it by itself? It takes the address as its own sender then. */
 static int try_route(const struct address *address)
 {
-    struct sockaddr_storage name, sender;
+    struct sockaddr_storage name, sender = {0};
     socklen_t length = address_socket(address, 9, &name), sender_length = sizeof(sender);
     struct address own;
     _cleanup_fd_ int fd = socket(name.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);

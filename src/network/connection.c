@@ -293,7 +293,7 @@ void connection_go(struct connection *connection)
 static void begin_tcp(struct connection *connection, const struct listener *listener)
 {
     struct gateway *gateway = connection->gateway;
-    struct sockaddr_storage own;
+    struct sockaddr_storage own = {0};
     socklen_t length = sizeof(own);
     struct address address;
     const char *name = NULL;

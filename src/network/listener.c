@@ -273,12 +273,12 @@ static void ask_for_addresses(int fd, int family)
 
 int listener_begin(struct gateway *gateway, enum role role, uint16_t port, const char *name, int fd)
 {
-    struct sockaddr_storage own;
+    struct sockaddr_storage own = {0};
     socklen_t length = sizeof(own), type_length = sizeof(int);
     struct listener *listener;
     struct address address;
     size_t count = 0;
-    int type, error;
+    int type = 0, error;
 
     for (struct node *at = gateway->listeners.after; at != &gateway->listeners; at = at->after)
         count++;

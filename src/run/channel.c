@@ -99,7 +99,7 @@ ssize_t channel_receive_all(int fd, void *room, size_t size, int timeout_ms, pid
 
 ssize_t channel_receive(int fd, void *room, size_t size, int timeout_ms, pid_t *ret_pid)
 {
-    struct handed_over unasked;
+    struct handed_over unasked = {0};
     ssize_t got = channel_receive_all(fd, room, size, timeout_ms, ret_pid, &unasked);
 
     if (got >= 0)

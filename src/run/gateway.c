@@ -93,7 +93,7 @@ static int listen_outside(struct gateway *gateway)
 /* Where nothing holds the list: a proxy on the host's loopback, for who obeys the variables. */
 static int listen_advisory(struct gateway *gateway)
 {
-    struct sockaddr_in address;
+    struct sockaddr_in address = {0};
     socklen_t size = sizeof(address);
 
     gateway->advisory = listen_on(AF_INET, 0);

@@ -101,11 +101,11 @@ int gateway_say(struct gateway *gateway, const char *type, const char *key, cons
 
 /*
  * gateway_allow() - add a rule, from now on.
- * @rule: in the one spelling of it
+ * @text: a rule, in the one spelling of it
  *
  * It answers: supervise_answered(). Return: 0 or -errno.
  */
-int gateway_allow(struct gateway *gateway, const char *rule);
+int gateway_allow(struct gateway *gateway, const char *text);
 
 /*
  * gateway_hear() - take one packet, if there is one, and do what it says.

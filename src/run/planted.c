@@ -32,7 +32,7 @@
 #define SECONDS       "2" /* of the look itself */
 #define ENTRIES       "4000000"
 #define PATIENCE_MS   4000 /* then it is ended */
-#define OUTPUT_MOST   (8 * 1000 * 1000)
+#define OUTPUT_MOST   8000000
 #define SETTINGS_MOST (1 << 20) /* bytes of a repository's settings */
 #define TEXTS         4         /* of a finding */
 

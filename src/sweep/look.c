@@ -234,7 +234,7 @@ static int see_name(struct walk *walk, const struct look_place *place, const str
             *parts |= repository_parts[i].part;
     if (is_bulk(place, name))
         return 0;
-    item = inside ? inside : look_names_find(walk->names, place->path, name);
+    item = inside ? inside : look_names_find(walk->names, place->path, name, entry->d_type == DT_LNK);
     if ((item && !directory) || entry->d_type == DT_UNKNOWN) {
         if (fstatat(place->fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
             return 0;
@@ -286,7 +286,7 @@ static int see_file(struct walk *walk, const struct look_root *root, const struc
     if (!slash)
         return directory ? -EINVAL : -ENOMEM;
     *slash = '\0';
-    item = look_names_find(walk->names, directory, slash + 1);
+    item = look_names_find(walk->names, directory, slash + 1, false);
     if (!item || !look_new(walk->look, status))
         return 0;
     return look_say(walk->look, "named", &(struct look_place){-1, root->path}, NULL, item->why, "");

@@ -27,10 +27,12 @@ void look_names_free(struct look_names *names);
 
 /*
  * look_names_find() - is @name in the directory @path one of them?
+ * @link: it is a link: then a directory that leads to one of them counts, too
  *
  * Return: its row of the set, or NULL.
  */
-const struct set_item *look_names_find(const struct look_names *names, const char *path, const char *name);
+const struct set_item *look_names_find(const struct look_names *names, const char *path, const char *name,
+                                       bool link);
 
 /* look.c: for the parts. */
 

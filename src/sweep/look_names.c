@@ -16,6 +16,7 @@ struct look_name {
     const char *last; /* of the path; part of `text` */
     char *text;       /* what stands before it: `/.vscode` of ./.vscode/tasks.json, or a whole directory */
     bool whole;       /* `text` is the directory, not its end */
+    bool way;         /* no path of the set, but a directory of one: only a link at it counts */
     struct look_name *next;
 };
 
@@ -33,7 +34,8 @@ static unsigned bucket_of(const char *name)
     return hash % BUCKETS;
 }
 
-static bool add_item(struct look_names *names, const struct set_item *item, const char *home)
+/* One name of ITEM: its last, or with @way the one before. Return: whether that could be done. */
+static bool add_name(struct look_names *names, const struct set_item *item, const char *home, bool way)
 {
     struct look_name *entry = calloc(1, sizeof(*entry));
     char *slash;
@@ -44,7 +46,12 @@ static bool add_item(struct look_names *names, const struct set_item *item, cons
     entry->whole = item->value[0] == '~';
     /* `./.idea` becomes `/.idea`, `~/.bashrc` the home's. */
     entry->text = text_join(entry->whole ? home : "", item->value + 1, NULL);
+    entry->way = way;
     slash = entry->text ? strrchr(entry->text, '/') : NULL;
+    if (slash && way) {
+        *slash = '\0';
+        slash = strrchr(entry->text, '/');
+    }
     if (!slash) {
         free(entry->text);
         free(entry);
@@ -69,7 +76,8 @@ struct look_names *look_names_make(const char *home)
             continue;
         if (item->value[0] == '~' ? !home || item->value[1] != '/' : strncmp(item->value, "./", 2) != 0)
             continue;
-        if (!add_item(names, item, home)) {
+        if (!add_name(names, item, home, false) ||
+            (strchr(item->value + 2, '/') && !add_name(names, item, home, true))) {
             look_names_free(names);
             return NULL;
         }
@@ -90,14 +98,15 @@ void look_names_free(struct look_names *names)
     free(names);
 }
 
-const struct set_item *look_names_find(const struct look_names *names, const char *path, const char *name)
+const struct set_item *look_names_find(const struct look_names *names, const char *path, const char *name,
+                                       bool link)
 {
     if (!names->first[(unsigned char)name[0]])
         return NULL;
     for (const struct look_name *entry = names->buckets[bucket_of(name)]; entry; entry = entry->next) {
         size_t length = strlen(entry->text), whole = strlen(path);
 
-        if (strcmp(entry->last, name) != 0)
+        if (strcmp(entry->last, name) != 0 || (entry->way && !link))
             continue;
         if (entry->whole ? strcmp(entry->text, path) == 0
                          : length <= whole && strcmp(path + whole - length, entry->text) == 0)

@@ -51,6 +51,17 @@ static bool is_moved(const struct look *look, const struct look_place *directory
     return look_new(look, &status);
 }
 
+/* @moved: the whole directory is another one than before. */
+static bool is_new_hook(struct look *look, const struct look_place *directory, const char *name,
+                        const struct stat *status, bool moved)
+{
+    bool fresh = moved || look_new(look, status);
+
+    if (S_ISLNK(status->st_mode))
+        return fresh || target_is_new(look, directory, name);
+    return fresh && S_ISREG(status->st_mode) && (status->st_mode & 0111);
+}
+
 int look_hooks(struct look *look, const struct look_place *directory)
 {
     int copy = openat(directory->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
@@ -69,10 +80,7 @@ int look_hooks(struct look *look, const struct look_place *directory)
         if (!git_hook_name(entry->d_name) ||
             fstatat(directory->fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
-        if (S_ISREG(status.st_mode) && (status.st_mode & 0111) && (moved || look_new(look, &status)))
-            r = look_say(look, "git-hook", directory, entry->d_name, HOOK, "");
-        else if (S_ISLNK(status.st_mode) &&
-                 (moved || look_new(look, &status) || target_is_new(look, directory, entry->d_name)))
+        if (is_new_hook(look, directory, entry->d_name, &status, moved))
             r = look_say(look, "git-hook", directory, entry->d_name, HOOK, "");
     }
     closedir(listing);
@@ -103,8 +111,12 @@ static int look_own_hooks(struct look *look, const struct look_place *directory)
     _cleanup_fd_ int fd = openat(directory->fd, "hooks", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     _cleanup_free_ char *path = NULL;
 
+    if (fd < 0 && errno != ENOTDIR && errno != ELOOP && errno != ENOENT) {
+        look->closed++;
+        return 0;
+    }
     if (fd < 0)
-        return errno == ENOTDIR || errno == ELOOP ? look_linked_hooks(look, directory) : 0;
+        return errno == ENOENT ? 0 : look_linked_hooks(look, directory);
     path = text_join(directory->path, "/hooks", NULL);
     return path ? look_hooks(look, &(struct look_place){fd, path}) : -ENOMEM;
 }

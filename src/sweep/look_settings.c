@@ -40,7 +40,7 @@ static int recall(const struct look *look, const char *path, struct git_config *
     for (size_t i = 0; i < look->before_count; i++)
         if (strcmp(look->before[i].path, path) == 0) {
             _cleanup_free_ char *text = NULL;
-            size_t length;
+            size_t length = 0;
             int r = lseek(look->before[i].fd, 0, SEEK_SET) < 0
                         ? -errno
                         : fd_read_all(look->before[i].fd, GIT_CONFIG_BYTES, &text, &length);
@@ -162,6 +162,7 @@ int look_settings(struct look *look, const struct look_place *directory, const c
             look_new(look, &status))
             return look_say(look, "git-setting", directory, name, "git reads the settings that it leads to",
                             "");
+        look->closed += errno == EACCES || errno == EPERM;
         return 0;
     }
     path = text_join(strcmp(directory->path, "/") == 0 ? "" : directory->path, "/", name, NULL);

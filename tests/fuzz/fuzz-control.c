@@ -42,6 +42,14 @@ int supervise_close_input(struct supervision *supervision)
     return 0;
 }
 
+int supervise_allow(struct supervision *supervision, const char *rule, struct error *error)
+{
+    (void)supervision;
+    (void)error;
+    text_addf(&asked, "allow %s\n", QUOTE(rule));
+    return 0;
+}
+
 uint64_t supervise_now_ns(void)
 {
     return 0;

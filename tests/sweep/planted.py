@@ -157,6 +157,7 @@ TECHNIQUES = [
     ('.envrc in a directory', 'echo x > pkg/deep/.envrc', 'named', 'pkg/deep/.envrc', None),
     ('.envrc moved', 'echo x > y; mv y .envrc', 'named', '.envrc', None),
     ('.envrc as a link', 'ln -s file .envrc', 'named', '.envrc', None),
+    ('a link to a directory of tasks', 'mkdir e; echo "{}" > e/tasks.json; ln -s e .vscode', 'named', '.vscode', None),
     ('tasks of an editor', 'mkdir .vscode; echo "{}" > .vscode/tasks.json', 'named', '.vscode/tasks.json', None),
     ('settings of an editor, deeper', 'mkdir -p pkg/.vscode; echo "{}" > pkg/.vscode/settings.json', 'named', 'pkg/.vscode/settings.json', None),
     ('a project of an editor', 'mkdir -p .idea/runs; echo x > .idea/runs/a.xml', 'named', '.idea/runs/a.xml', None),
@@ -232,6 +233,12 @@ def bounds():
             os.chmod(tree.path + '/shut', 0o700)
     else:
         point(True, 'a directory that cannot be read # SKIP root reads everything')
+    if os.getuid() != 0:
+        for what in ('sub/.git/hooks', 'sub/.git/config'):
+            with Tree() as tree:
+                tree.run(f'rm -r sub; git init -q sub; chmod 111 {what}')
+                point(tree.report['planted_complete'] is False, f'{what} that cannot be read: said to be incomplete')
+                os.chmod(f'{tree.path}/{what}', 0o700)
     with Tree() as tree:
         tree.run('rm -rf .git; mkfifo .git; mkfifo .envrc; mkdir a; mkfifo a/.git; mkdir -p b/objects b/refs; touch b/HEAD; mkfifo b/config b/commondir; ln -s b/config c; mkdir e; head -c 3000000 /dev/zero > e/.git')
         point([item[1] for item in tree.found()] == ['.envrc'] and tree.report['planted_complete'], 'pipes in every place: not opened, not hung on', f'{tree.found()}')
