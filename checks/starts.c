@@ -78,7 +78,7 @@ static pid_t start(struct trial *trial, const char *file, int *ret_out)
 /* Return: whether the output has ended before @until; else, with @text, whether something was said. */
 static bool read_until(int fd, char *text, size_t size, long until)
 {
-    char ignored[256];
+    char ignored[256] = "";
 
     for (long left = until - now_us(); left > 0; left = until - now_us()) {
         struct pollfd ready = {.fd = fd, .events = POLLIN};

@@ -5,4 +5,5 @@
 #include "links/namespace-run.c"
 #include "links/namespace_items.c"
 #include "links/namespace_join.c"
+#include "links/namespace_net.c"
 #include "links/namespace_store.c"
