@@ -66,7 +66,8 @@ class World:
         call('ip', 'addr', 'add', '93.184.0.1/16', 'dev', 'host')
         call('ip', 'addr', 'add', '2600:1::ff/64', 'dev', 'host', 'nodad')
         call('ip', 'link', 'set', 'host', 'up')
-        self.dir = tempfile.mkdtemp(prefix='confine-world.')
+        # Where nothing has to be made for it, there is nothing to leave behind.
+        self.dir = '/mnt' if os.path.isdir('/mnt') else tempfile.mkdtemp(prefix='confine-world.')
         # A file system of our own: nothing is left behind, whatever ends us.
         call('mount', '-t', 'tmpfs', 'tmpfs', self.dir)
         with open(f'{self.dir}/hosts', 'w', encoding='ascii') as file:
