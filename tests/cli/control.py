@@ -11,26 +11,20 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from tap import Tap  # noqa: E402
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 CONFINE = os.environ['CONFINE_STAGE'] + '/bin/confine'
 DOCS = os.path.join(HERE, '..', '..', 'docs')
 BACKENDS = ['--backend=' + name for name in os.environ.get('CONFINE_BACKENDS', 'namespace landlock').split()]
 PATIENCE = int(os.environ.get('CONFINE_PATIENCE', 60))  # for what must come; nothing here is measured by it
 
-count = failed = 0
+tap = Tap()
 
 
 class Skip(Exception):
     pass
-
-
-def point(ok, name, why=''):
-    global count, failed
-    count += 1
-    failed += not ok
-    print(f"{'ok' if ok else 'not ok'} {count} - {name}", flush=True)
-    if not ok:
-        print(f'# {why}', flush=True)
 
 
 class Run:
@@ -475,7 +469,6 @@ def main():
     # Without a home of this machine's user, nothing of theirs changes a test.
     os.environ['HOME'] = '/nonexistent-home-of-a-test'
     os.chdir('/var/tmp')
-    print('TAP version 13')
     tests = [ordinary, the_pid_is_the_command, started_only_when_it_has, nothing_started, kill, closed, half_closed,
              closed_before, closed_early, closed_at_once, signals, grace, stop_and_continue, a_limit, errors, the_end_of_a_file,
              a_terminal, a_slow_reader, not_for_the_command, refused, by_name, a_stranger_listens]
@@ -488,12 +481,10 @@ def main():
             try:
                 test(backend)
             except Skip as reason:
-                global count
-                count += 1
-                print(f'ok {count} - {name} # SKIP {reason}', flush=True)
+                tap.skip(name, reason)
                 continue
             except Exception as error:  # every way in which a test can fail is a point
-                point(False, name, repr(error)[:1000])
+                tap.ok(False, name, repr(error)[:1000])
                 continue
             finally:
                 for process in Run.all:  # of a test that failed; for all others they have ended
@@ -501,9 +492,8 @@ def main():
                         process.kill()
                         process.wait()
                 Run.all.clear()
-            point(True, name)
-    print(f'1..{count}')
-    return 1 if failed or not count else 0
+            tap.ok(True, name)
+    return tap.close()
 
 
 sys.exit(main())

@@ -8,12 +8,16 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from tap import Tap  # noqa: E402
 
 CONFINE = os.environ['CONFINE_STAGE'] + '/bin/confine'
 PATIENCE = int(os.environ.get('CONFINE_PATIENCE', 60))
 os.environ['HOME'] = '/nonexistent-home-of-a-test'
 
-count = failed = 0
+tap = Tap()
 
 
 class Server:
@@ -182,16 +186,11 @@ def refused():
         assert done.returncode == 125 and done.stdout == '' and text in done.stderr and done.stderr.count('\n') == 1, (words, done)
 
 
-print('TAP version 13')
-tests = [greeting, commands, files, bad_messages, many_and_cancelled, ends, refused]
-for test in tests:
-    count += 1
+for test in (greeting, commands, files, bad_messages, many_and_cancelled, ends, refused):
     try:
         test()
-        print(f'ok {count} - {test.__name__}', flush=True)
-    except Exception:
-        import traceback
-        failed += 1
-        print(f'not ok {count} - {test.__name__}\n# ' + traceback.format_exc().replace('\n', '\n# '), flush=True)
-print(f'1..{count}')
-sys.exit(1 if failed else 0)
+        why = None
+    except Exception:  # every way in which a test can fail is a point
+        why = traceback.format_exc()
+    tap.ok(why is None, test.__name__, why)
+tap.finish()

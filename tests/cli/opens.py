@@ -13,18 +13,12 @@ import re
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from tap import Tap  # noqa: E402
+
 CONFINE = os.environ['CONFINE_STAGE'] + '/bin/confine'
 USER = ['--user', '65534'] if os.geteuid() == 0 else []  # an ordinary user may open more
-count = failed = 0
-
-
-def point(good, name, why=''):
-    global count, failed
-    count += 1
-    failed += not good
-    print('%s %d - %s' % ('ok' if good else 'not ok', count, name), flush=True)
-    if not good:
-        print('\n'.join('# ' + line[:300] for line in str(why).splitlines()[:10]), flush=True)
+tap = Tap()
 
 
 def call(*words):
@@ -51,21 +45,18 @@ def open_one(backend, surface):
 def try_backend(row):
     backend = row['name']
     if not row['usable']:
-        print('ok %d - %s # SKIP it does not work here' % (count + 1, backend))
-        point(True, backend)
+        tap.skip(backend, 'it does not work here')
         return
     seen = {}
     for surface in sorted(row['surfaces']):
         kind, wrong = open_one(backend, surface)
         seen.setdefault(kind, []).append(surface)
-        point(not wrong, '%s: --open %s: %s' % (backend, surface, kind), wrong)
-    point(len(seen.get('refused', ())) > 20 and len(seen.get('open', ())) > 4, backend + ': some are refused, some are open', seen)
+        tap.ok(not wrong, '%s: --open %s: %s' % (backend, surface, kind), wrong)
+    tap.ok(len(seen.get('refused', ())) > 20 and len(seen.get('open', ())) > 4, backend + ': some are refused, some are open', seen)
 
 
-print('TAP version 13')
 status, out, errors = call('probe', '--json')
 for row in json.loads(out)['backends']:
     if row['name'] in ('namespace', 'bubblewrap', 'landlock'):
         try_backend(row)
-print('1..%d' % count)
-sys.exit(1 if failed or not count else 0)
+tap.finish()

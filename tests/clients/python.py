@@ -8,11 +8,11 @@ import signal
 import sys
 import tempfile
 import threading
-import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, '..', '..', 'bindings', 'python'))
+sys.path[:0] = [os.path.join(HERE, '..', '..', 'bindings', 'python'), os.path.join(HERE, '..')]
 import confine  # noqa: E402
+from tap import Tap  # noqa: E402
 
 PROGRAM = os.environ['CONFINE_STAGE'] + '/bin/confine'
 PATIENCE = 120  # for what must come; nothing is measured by it
@@ -20,16 +20,7 @@ VECTORS = json.load(open(os.path.join(HERE, 'vectors.json')))['vectors']
 os.environ['HOME'] = '/nonexistent-home-of-a-test'
 os.chdir('/var/tmp')
 
-count = failed = 0
-
-
-def point(ok, name, why=''):
-    global count, failed
-    count += 1
-    failed += not ok
-    print(f"{'ok' if ok else 'not ok'} {count} - {name}", flush=True)
-    if not ok:
-        print('# ' + str(why).replace('\n', '\n# '), flush=True)
+tap = Tap()
 
 
 class Workspace:
@@ -280,30 +271,27 @@ def works(test, *arguments):
 
 def main():
     namespace = confine.run(['true'], program=PROGRAM, backend='namespace').started
-    print('TAP version 13')
-    begun = time.monotonic()
     for vector in VECTORS:
         forms = [('asyncio', asynchronous)]
         if 'orders' not in vector:
             forms.append(('blocking', blocking))
         for form, test in forms:
             if vector.get('needs') == 'namespace' and not namespace:
-                point(True, f'{form}: {vector["name"]} # SKIP the backend namespace does not work here')
+                tap.skip(f'{form}: {vector["name"]}', 'the backend namespace does not work here')
             else:
                 why = works(test, vector)
-                point(why is None, f'{form}: {vector["name"]}', why)
+                tap.ok(why is None, f'{form}: {vector["name"]}', why)
     for name, test in (('a cancelled task leaves nothing', cancelled_task), ('50 at once, ten of them cancelled', many),
                        ('20 threads at once', threads), ('interrupted', interrupted), ('mistakes', mistakes)):
         why = works(test)
-        point(why is None, name, why)
+        tap.ok(why is None, name, why)
     if namespace:
         with tempfile.TemporaryDirectory(prefix='confine-runtime.', dir='/var/tmp') as os.environ['XDG_RUNTIME_DIR']:
             why = works(session)
-        point(why is None, 'a session', why)
+        tap.ok(why is None, 'a session', why)
     else:
-        point(True, 'a session # SKIP the backend namespace does not work here')
-    print(f'# {time.monotonic() - begun:.1f} s\n1..{count}')
-    sys.exit(1 if failed else 0)
+        tap.skip('a session', 'the backend namespace does not work here')
+    tap.finish()
 
 
 main()

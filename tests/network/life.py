@@ -103,22 +103,22 @@ def ports(backend, user):
     client = f'import socket; s = socket.create_connection(("127.0.0.1", {inside})); s.sendall(b"x"); print(s.recv(100).decode())'
     run = Run(['-b', backend, '--forward', f'{port}:{inside}'], ['python3', '-c', client], user)
     rows = run.network().get('connections', [])
-    tap.point(run.status == 0 and 'from this machine' in run.out and rows and rows[0]['protocol'] == 'forward', f'a forwarded port, {title}', run)
+    tap.ok(run.status == 0 and 'from this machine' in run.out and rows and rows[0]['protocol'] == 'forward', f'a forwarded port, {title}', run)
     run = Run(['-b', backend, '--forward', f'{port}:{inside}'], ['python3', '-c', client.replace(str(inside), str(port))], user)
-    tap.point(run.status != 0 and 'refused' in run.errors, f'no other port is forwarded, {title}', run)
+    tap.ok(run.status != 0 and 'refused' in run.errors, f'no other port is forwarded, {title}', run)
     port = free_port()
     server = 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 4321)); s.listen(5); print("up", flush=True)\nfor _ in range(2): c, _a = s.accept(); c.recv(100); c.sendall(b"from inside"); c.shutdown(1); c.recv(1); c.close()'
     run = Run(['-b', backend, '--publish', f'{port}:4321'], ['python3', '-c', server], user, timeout=None)
     run.process.stdout.readline()
     answers = [get(address, port) for address in ('127.0.0.1', '::1')]
     run.wait()
-    tap.point(run.status == 0 and answers == [b'from inside'] * 2, f'a published port, {title}', f'{answers} {run}')
+    tap.ok(run.status == 0 and answers == [b'from inside'] * 2, f'a published port, {title}', f'{answers} {run}')
     with socket.socket() as one:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         one.bind(('127.0.0.1', port))
         one.listen(1)
         run = Run(['-b', backend, '--publish', f'{port}:4321'], ['true'], user)
-    tap.point(run.status == 125 and run.report['error']['reason'] == 'port-not-published' and str(port) in run.errors, f'a port that is taken, {title}', run)
+    tap.ok(run.status == 125 and run.report['error']['reason'] == 'port-not-published' and str(port) in run.errors, f'a port that is taken, {title}', run)
 
 
 def talk(backend, options, command, lines):
@@ -149,36 +149,36 @@ def control(backend):
                      {'started': [{'type': 'allow', 'rule': 'Late.test'}, {'type': 'allow', 'rule': 'late.test:8443'},
                                   {'type': 'allow', 'rule': '93.184.1.0/24:80'}, {'type': 'allow', 'rule': 'no rule'}]})
     kinds = [line['type'] for line in seen]
-    tap.point(out == 'hello\nlate\nhello\n', f'rules that are added work at once, {backend}', f'{out} {seen[1:12]}')
-    tap.point([line['rule'] for line in seen if line['type'] == 'allowed'] == ['late.test:443,80', 'late.test:8443', '93.184.1.0/24:80'] and kinds.count('error') == 1,
+    tap.ok(out == 'hello\nlate\nhello\n', f'rules that are added work at once, {backend}', f'{out} {seen[1:12]}')
+    tap.ok([line['rule'] for line in seen if line['type'] == 'allowed'] == ['late.test:443,80', 'late.test:8443', '93.184.1.0/24:80'] and kinds.count('error') == 1,
               f'each is answered in a line, {backend}', seen[1:8])
-    tap.point(any(line['type'] == 'connection' and line['name'] == 'late.test' and line['rule'] for line in seen), f'connections are told, {backend}', kinds)
+    tap.ok(any(line['type'] == 'connection' and line['name'] == 'late.test' and line['rule'] for line in seen), f'connections are told, {backend}', kinds)
     wrong = validate('control.schema.json', seen) + validate('report.schema.json', [seen[-1]['report']])
-    tap.point(not wrong, f'lines and report are as the schemas say, {backend}', wrong)
+    tap.ok(not wrong, f'lines and report are as the schemas say, {backend}', wrong)
     seen, _ = talk(backend, [], ['true'], {'started': [{'type': 'allow', 'rule': 'late.test'}]})
-    tap.point('allowed' not in [line['type'] for line in seen], f'a run without a list has no rules, {backend}', seen[1:4])
+    tap.ok('allowed' not in [line['type'] for line in seen], f'a run without a list has no rules, {backend}', seen[1:4])
     policy = world.write(f'locked-{backend}.json', '{"policy": 1, "network": {"allow": ["web.test"]}, "locked": ["network.allow"]}')
     seen, _ = talk(backend, ['--policy', policy], ['sleep', '5'], {'started': [{'type': 'allow', 'rule': 'late.test'}]})
-    tap.point('locked' in [line.get('reason') for line in seen], f'rules that a policy has locked, {backend}', seen[1:4])
+    tap.ok('locked' in [line.get('reason') for line in seen], f'rules that a policy has locked, {backend}', seen[1:4])
 
 
 def report():
     many = 'i=0; while [ $i -lt 30 ]; do getent hosts evil$i.test; i=$((i+1)); done; curl -sS http://web.test/hello; curl -sS http://private.test/hello; exit 0'
     run = Run(['--allow', 'web.test', '--allow', 'private.test'], ['sh', '-c', many])
     good = [row for row in run.network()['connections'] if row['rule'] and not row['refused']]
-    tap.point(good and good[0]['name'] == 'web.test' and good[0]['address'] == WORLD and good[0]['received'] > 100 and good[0]['sent'] > 20 and good[0]['ms'] is not None,
+    tap.ok(good and good[0]['name'] == 'web.test' and good[0]['address'] == WORLD and good[0]['received'] > 100 and good[0]['sent'] > 20 and good[0]['ms'] is not None,
               'a connection has name, address, rule, bytes and time', run)
-    tap.point(run.refused().get('evil7.test') == 'not-listed' and run.refused().get('private.test') == 'address-private', 'what was refused has a reason', run.refused())
-    tap.point('Network: ' in run.report['summary'] and 'refused' in run.report['summary'], 'the summary has a sentence', run.report['summary'])
-    tap.point(any(word.startswith('listed-network: ') for word in run.report['warnings']), 'what a list does not stop is said', run.report['warnings'])
+    tap.ok(run.refused().get('evil7.test') == 'not-listed' and run.refused().get('private.test') == 'address-private', 'what was refused has a reason', run.refused())
+    tap.ok('Network: ' in run.report['summary'] and 'refused' in run.report['summary'], 'the summary has a sentence', run.report['summary'])
+    tap.ok(any(word.startswith('listed-network: ') for word in run.report['warnings']), 'what a list does not stop is said', run.report['warnings'])
     wrong = validate('report.schema.json', [run.report])
-    tap.point(not wrong, 'the report is as its schema says', wrong)
+    tap.ok(not wrong, 'the report is as its schema says', wrong)
     done = subprocess.run([*outside.NO_CAPABILITIES, CONFINE, 'run', '--allow', 'web.test', '--', 'curl', '-sS', 'http://evil.test/'], capture_output=True, text=True, check=False)
-    tap.point('evil.test' in done.stderr and '--allow evil.test' in done.stderr, 'people see what was refused, and the option', done.stderr)
+    tap.ok('evil.test' in done.stderr and '--allow evil.test' in done.stderr, 'people see what was refused, and the option', done.stderr)
     many = 'import socket\nfor _ in range(1100):\n s = socket.create_connection(("web.test", 80)); s.sendall(b"GET /hello HTTP/1.0\\r\\n\\r\\n"); s.recv(9999); s.close()'
     run = Run(['--allow', 'web.test'], ['python3', '-c', many])
     told = len(run.network()['connections']) + sum(row['connections'] for row in run.network()['counted'])
-    tap.point(run.status == 0 and told == 1100 and len(run.network()['connections']) <= 1000, 'many connections are counted', f'{told} {len(run.network()["connections"])}')
+    tap.ok(run.status == 0 and told == 1100 and len(run.network()['connections']) <= 1000, 'many connections are counted', f'{told} {len(run.network()["connections"])}')
 
 
 def killed(backend, user):
@@ -194,15 +194,15 @@ def killed(backend, user):
         except (FileNotFoundError, ProcessLookupError):  # the resolver goes with the gateway
             continue
     run.wait()
-    tap.point(run.status == 137 and run.report['outcome']['limit'] == 'gateway' and run.report['error']['reason'] == 'gateway-lost' and 'gateway' in run.errors,
+    tap.ok(run.status == 137 and run.report['outcome']['limit'] == 'gateway' and run.report['error']['reason'] == 'gateway-lost' and 'gateway' in run.errors,
               f'a gateway that is killed ends the run, {title}', run)
-    tap.point(until(lambda: not processes(b' --channel ')), f'and nothing is left, {title}', processes(b' --channel '))
+    tap.ok(until(lambda: not processes(b' --channel ')), f'and nothing is left, {title}', processes(b' --channel '))
     for signum in (signal.SIGKILL, signal.SIGTERM):
         run = Run(['-b', backend, '--allow', 'web.test', '--publish', str(free_port())], ['python3', '-c', client], user, timeout=None)
         run.process.stdout.readline()
         # A foreign user's process is in front of it where one is switched to.
         run.process.send_signal(signum)
-        tap.point(until(lambda: not processes(b' --channel ') and not processes(b'create_connection(("web.test"')),
+        tap.ok(until(lambda: not processes(b' --channel ') and not processes(b'create_connection(("web.test"')),
                   f'confine ended by {signal.Signals(signum).name} leaves nothing, {title}', processes(b' --channel '))
         run.process.wait(60)
         os.close(run.read)
@@ -210,14 +210,14 @@ def killed(backend, user):
 
 def advisory():
     run = Run(['-b', 'landlock', '--user', 'keep', '--allow', 'web.test'], ['true'])
-    tap.point(run.status == 125 and run.report['error']['surface'] == 'net.listed' and '--open net.listed' in run.errors, 'without namespaces a list is refused', run)
+    tap.ok(run.status == 125 and run.report['error']['surface'] == 'net.listed' and '--open net.listed' in run.errors, 'without namespaces a list is refused', run)
     run = Run(['-b', 'landlock', '--user', 'keep', '--open', 'net.listed', '--allow', 'web.test'],
               ['sh', '-c', 'curl -sS http://web.test/hello; curl -sS -o /dev/null -w "%{http_code}" http://evil.test/hello'])
     claim = [one for one in run.report['surfaces'] if one['id'] == 'net.listed'][0]
-    tap.point(run.out == 'hello\n403' and (claim['state'], claim['reason']) == ('open', 'advisory') and 'advisory network list' in run.report['summary'] and
+    tap.ok(run.out == 'hello\n403' and (claim['state'], claim['reason']) == ('open', 'advisory') and 'advisory network list' in run.report['summary'] and
               any(word.startswith('advisory: ') for word in run.report['warnings']), 'or advisory, and called so', f'{run} {claim}')
     run = Run(['--open', 'net.listed'], ['true'])
-    tap.point(run.status == 125 and run.report['error']['reason'] == 'not-openable', 'which means nothing without a list', run)
+    tap.ok(run.status == 125 and run.report['error']['reason'] == 'not-openable', 'which means nothing without a list', run)
 
 
 def session():
@@ -226,33 +226,32 @@ def session():
     os.environ['XDG_RUNTIME_DIR'] = place
     front = [*outside.NO_CAPABILITIES, CONFINE, 'session']
     done = subprocess.run([*front, 'start', 'listed', '--owner', str(os.getpid()), '--allow', 'web.test'], capture_output=True, text=True, check=False)
-    tap.point(done.returncode == 0, 'a session with a list', done.stderr)
+    tap.ok(done.returncode == 0, 'a session with a list', done.stderr)
     for turn in range(2):
         run = Run(['--session', 'listed'], ['curl', '-sS', 'http://web.test/hello'])
         claim = [one for one in run.report['surfaces'] if one['id'] == 'net.listed'][0]
-        tap.point(run.status == 0 and run.out == 'hello\n' and claim['state'] == 'enforced', f'run {turn} of it reaches what is listed', f'{run} {claim}')
+        tap.ok(run.status == 0 and run.out == 'hello\n' and claim['state'] == 'enforced', f'run {turn} of it reaches what is listed', f'{run} {claim}')
     run = Run(['--session', 'listed'], ['curl', '-sS', 'http://other.test/hello'])
-    tap.point(run.status == 6, 'and nothing else', run)
+    tap.ok(run.status == 6, 'and nothing else', run)
     run = Run(['--session', 'listed', '--allow', 'other.test'], ['true'])
-    tap.point(run.status == 125 and run.report['error']['reason'] == 'session-decides', 'a run adds no rules', run)
+    tap.ok(run.status == 125 and run.report['error']['reason'] == 'session-decides', 'a run adds no rules', run)
     for pid in processes(b' --channel '):
         os.kill(pid, signal.SIGKILL)
     gone = until(lambda: subprocess.run([*front, 'list'], capture_output=True, text=True, check=False).stdout.count('listed ') == 0)
-    tap.point(gone, 'a session ends with its gateway')
+    tap.ok(gone, 'a session ends with its gateway')
     subprocess.run([*front, 'start', 'listed', '--owner', str(os.getpid()), '--allow', 'web.test'], capture_output=True, check=False)
     done = subprocess.run([*front, 'end', 'listed'], capture_output=True, text=True, check=False)
-    tap.point(done.returncode == 0 and until(lambda: not processes(b' --channel ')), 'and its gateway with a session', f'{done.stderr} {processes(b" --channel ")}')
+    tap.ok(done.returncode == 0 and until(lambda: not processes(b' --channel ')), 'and its gateway with a session', f'{done.stderr} {processes(b" --channel ")}')
 
 
 def silent():
     start = time.monotonic()
     run = Run(['--allow', 'web.test:9999', '--timeout', '2s', '--grace', '0s'], ['python3', '-c', 'import socket; s = socket.create_connection(("web.test", 9999)); s.recv(1)'])
-    tap.point(run.status == 124 and run.network()['connections'][0]['name'] == 'web.test' and time.monotonic() - start < 30, 'a server that never answers is no obstacle to the end', run)
+    tap.ok(run.status == 124 and run.network()['connections'][0]['name'] == 'web.test' and time.monotonic() - start < 30, 'a server that never answers is no obstacle to the end', run)
     run = Run(['--allow', 'nowhere.test'], ['curl', '-sS', 'http://nowhere.test/'])
-    tap.point(run.status != 0 and any(row['error'] or row['refused'] for row in run.network()['connections']), 'a listed name that does not exist is an error of its connection', run)
+    tap.ok(run.status != 0 and any(row['error'] or row['refused'] for row in run.network()['connections']), 'a listed name that does not exist is an error of its connection', run)
 
 
-print('TAP version 13')
 for caller in outside.callers():
     for one in BACKENDS:
         ports(one, caller)
@@ -263,7 +262,7 @@ report()
 session()
 advisory()
 silent()
-status = tap.done()
+status = tap.close()
 world.close()
 sys.stdout.flush()
 os._exit(status)

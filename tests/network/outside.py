@@ -19,6 +19,9 @@ import sys
 import tempfile
 import threading
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from tap import Tap  # noqa: E402, F401: for those that use this file
+
 LIBC = ctypes.CDLL(None, use_errno=True)
 NEWNET = 0x40000000
 CONFINE = os.environ['CONFINE_STAGE'] + '/bin/confine'
@@ -241,26 +244,6 @@ class Run:
     def __str__(self):
         return f'status {self.status}, out {self.out[-400:]!r}, errors {self.errors[-400:]!r}, network {json.dumps(self.network())[:600]}, ' \
                f'error {self.report and self.report["error"]}'
-
-
-class Tap:
-    def __init__(self):
-        self.count = self.failed = 0
-
-    def point(self, good, name, why=''):
-        self.count += 1
-        self.failed += not good
-        print('%s %d - %s' % ('ok' if good else 'not ok', self.count, name), flush=True)
-        if not good:
-            print('\n'.join('# ' + line[:600] for line in str(why).splitlines()[:12]), flush=True)
-
-    def skip(self, name, why):
-        self.count += 1
-        print('ok %d - %s # SKIP %s' % (self.count, name, why), flush=True)
-
-    def done(self):
-        print(f'1..{self.count}', flush=True)
-        return 1 if self.failed else 0
 
 
 def callers():

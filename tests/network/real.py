@@ -51,9 +51,9 @@ def npm(directory):
     command = ['npm', 'install', '--no-audit', '--no-fund', '--fetch-retries', '0']
     host = urllib.parse.urlsplit(registry).hostname
     run = Run(['-w', directory, '--allow', 'unlisted.invalid'], command)
-    tap.point(run.status != 0 and run.refused().get(host) == 'not-listed', 'npm install without the rule', run)
+    tap.ok(run.status != 0 and run.refused().get(host) == 'not-listed', 'npm install without the rule', run)
     run = Run(['-w', directory, *options], command)
-    tap.point(run.status == 0 and os.path.isdir(directory + '/node_modules/ms') and
+    tap.ok(run.status == 0 and os.path.isdir(directory + '/node_modules/ms') and
               any(row['name'] == host and row['received'] for row in run.network()['connections']), 'npm install with dependencies', run)
 
 
@@ -65,10 +65,9 @@ def apt(directory):
         tap.skip('apt-get download', 'no apt, or its mirror cannot be reached')
         return
     run = Run(['-w', directory, *options], ['apt-get', 'download', '-o', 'APT::Sandbox::User=root', 'hostname'])
-    tap.point(run.status == 0 and any(name.endswith('.deb') for name in os.listdir(directory)), 'apt-get download', run)
+    tap.ok(run.status == 0 and any(name.endswith('.deb') for name in os.listdir(directory)), 'apt-get download', run)
 
 
-print('TAP version 13')
 place = tempfile.mkdtemp(prefix='confine-real.', dir='/var/tmp')
 try:
     for one in (npm, apt):
@@ -78,4 +77,4 @@ try:
         one(here)
 finally:
     shutil.rmtree(place)
-sys.exit(tap.done())
+sys.exit(tap.close())

@@ -110,11 +110,11 @@ def try_tools(options, user, which):
             continue
         run = Run([*options, *(word for rule in rules for word in ('--allow', rule))], command, user)
         if expected is None:  # a name that is not a rule's
-            tap.point(run.status != 0 and 'hello' not in run.out and ('four.test' in run.refused() or 'corp.test' in command[-1]), title, run)
+            tap.ok(run.status != 0 and 'hello' not in run.out and ('four.test' in run.refused() or 'corp.test' in command[-1]), title, run)
             continue
         seen = [row for row in run.network().get('connections', []) if not row['refused']]
         told = program == 'getent' or any(row['rule'] for row in seen)
-        tap.point(run.status == 0 and expected in run.out and told and not run.refused(), title, run)
+        tap.ok(run.status == 0 and expected in run.out and told and not run.refused(), title, run)
 
 
 # --- the slow ones
@@ -127,7 +127,7 @@ def git_over_http(user):
             subprocess.run(['git', *words], check=True)
     target = f'{work}/http-{user}'
     run = Run(['-w', work, '--allow', 'git.test'], ['git', 'clone', '-q', 'http://git.test/repository.git', target], user)
-    tap.point(run.status == 0 and os.path.isdir(target + '/.git'), f'git clone by http, user {user}', run)
+    tap.ok(run.status == 0 and os.path.isdir(target + '/.git'), f'git clone by http, user {user}', run)
 
 
 def git_over_ssh(user):
@@ -149,7 +149,7 @@ def git_over_ssh(user):
     ssh = f'ssh -F /dev/null -i {home}/user -o StrictHostKeyChecking=no -o UserKnownHostsFile={work}/known -o BatchMode=yes'
     run = Run(['-w', work, '--allow', 'git.test:22', '--env', f'GIT_SSH_COMMAND={ssh}'],
               ['git', 'clone', '-q', f'root@git.test:{www}/repository.git', work + '/by-ssh'])
-    tap.point(run.status == 0 and os.path.isdir(work + '/by-ssh/.git'), 'git clone by ssh from a real sshd', run)
+    tap.ok(run.status == 0 and os.path.isdir(work + '/by-ssh/.git'), 'git clone by ssh from a real sshd', run)
     server.terminate()
     server.wait()
     return None
@@ -182,7 +182,7 @@ def npm_install(user):
             os.chown(path, user, user)
     run = Run(['-w', project, '--allow', 'npm.test', '--caches', 'off'],
               ['npm', 'install', '--registry', 'http://npm.test/', '--no-audit', '--no-fund', '--cache', project + '/.cache'], user, {'HOME': www})
-    tap.point(run.status == 0 and os.path.isfile(project + '/node_modules/two/index.js'), f'npm install with a dependency, user {user}', run)
+    tap.ok(run.status == 0 and os.path.isfile(project + '/node_modules/two/index.js'), f'npm install with a dependency, user {user}', run)
     return None
 
 
@@ -199,7 +199,7 @@ def apt_update(user):
     options = [word for pair in (f'Dir::Etc::sourcelist={state}/sources.list', 'Dir::Etc::sourceparts=-', f'Dir::State::lists={state}/lists',
                                  f'Dir::Cache={state}/cache', 'APT::Sandbox::User=root', 'Acquire::http::Proxy=DIRECT') for word in ('-o', pair)]
     run = Run(['-w', state, '--allow', 'deb.test', '--user', 'keep'], ['apt-get', *options, 'update'])
-    tap.point(run.status == 0 and 'deb.test' in run.out and all(name.startswith('_') for name in run.refused()), 'apt-get update', run)
+    tap.ok(run.status == 0 and 'deb.test' in run.out and all(name.startswith('_') for name in run.refused()), 'apt-get update', run)
     return None
 
 
@@ -227,7 +227,7 @@ def java(user):
     world.write('Get.java', JAVA)
     subprocess.run(['javac', '-d', world.dir, world.dir + '/Get.java'], check=True)
     run = Run(['--allow', 'web.test'], ['java', '-cp', world.dir, 'Get', 'http://web.test/hello'], user)
-    tap.point(run.status == 0 and 'hello' in run.out, f'Java HttpClient, user {user}', run)
+    tap.ok(run.status == 0 and 'hello' in run.out, f'Java HttpClient, user {user}', run)
     return None
 
 
@@ -239,9 +239,9 @@ def go(user):
         subprocess.run(['go', 'build', '-o', world.dir + '/dial', world.dir + '/dial.go'], check=True,
                        env=dict(os.environ, CGO_ENABLED='0', GO111MODULE='off', GOCACHE=world.dir + '/go-cache', GOPATH=world.dir + '/go', HOME=world.dir))
     run = Run(['--allow', 'web.test'], [world.dir + '/dial', 'web.test:80'], user)
-    tap.point(run.status == 0 and 'hello' in run.out, f'Go, static, user {user}', run)
+    tap.ok(run.status == 0 and 'hello' in run.out, f'Go, static, user {user}', run)
     run = Run(['--allow', 'web.test'], [world.dir + '/dial', 'other.test:80'], user)
-    tap.point(run.status == 1 and 'other.test' in run.refused(), f'Go, an unlisted name, user {user}', run)
+    tap.ok(run.status == 1 and 'other.test' in run.refused(), f'Go, an unlisted name, user {user}', run)
     return None
 
 
@@ -264,13 +264,12 @@ def http2(user):
         server = subprocess.Popen(['node', '-e', H2_SERVER, WORLD], stdout=subprocess.PIPE)
     server.stdout.readline()
     run = Run(['--allow', 'h2.test:8443'], ['node', '-e', H2_CLIENT], user)
-    tap.point(run.status == 0 and 'hello h2.test' in run.out, f'HTTP/2, user {user}', run)
+    tap.ok(run.status == 0 and 'hello h2.test' in run.out, f'HTTP/2, user {user}', run)
     server.kill()
     server.wait()
     return None
 
 
-print('TAP version 13')
 for caller in outside.callers():
     try_tools(['-b', 'namespace'], caller, TOOLS if caller is None or LONG else TOOLS[:2])
     if 'bubblewrap' in outside.backends():
@@ -279,10 +278,10 @@ for caller in outside.callers():
         for slow in (git_over_http, git_over_ssh, npm_install, apt_update, java, go, http2):
             slow(caller)
 allowed = {name for name in NAMES}
-tap.point(not [name for name in world.asked if name not in allowed and not name.endswith('.localdomain') and '.' in name],
+tap.ok(not [name for name in world.asked if name not in allowed and not name.endswith('.localdomain') and '.' in name],
           'nobody asked the resolver for what is no rule\'s', world.asked)
 threading.excepthook = lambda _: None
-status = tap.done()
+status = tap.close()
 world.close()
 sys.stdout.flush()
 os._exit(status)

@@ -6,33 +6,14 @@ pipe (--pass-fd), so the end of that pipe is the end of the last of them, whatev
 import json, os, select, shutil, signal, subprocess, sys, tempfile, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, ".."))
+from tap import Tap  # noqa: E402, F401: for those that use this file
+
 STAGE = os.environ["CONFINE_STAGE"]
 CONFINE = os.path.join(STAGE, "bin/confine")
 BACKENDS = ("namespace", "bubblewrap", "landlock")
 NOBODY = 65534
 GENEROUS = 60  # seconds for what must happen; only a failure takes them
-
-
-class Tap:
-    def __init__(self):
-        self.count, self.failed = 0, 0
-        print("TAP version 13")
-
-    def ok(self, good, name, why=""):
-        self.count += 1
-        self.failed += not good
-        print(f"{'ok' if good else 'not ok'} {self.count} - {name}", flush=True)
-        if not good:
-            print("\n".join(f"# {line[:400]}" for line in str(why).splitlines()[:12]), flush=True)
-        return good
-
-    def skip(self, name, why):
-        self.count += 1
-        print(f"ok {self.count} - {name} # SKIP {why}", flush=True)
-
-    def finish(self):
-        print(f"1..{self.count}")
-        sys.exit(1 if self.failed or not self.count else 0)
 
 
 class Place:

@@ -11,6 +11,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from tap import Tap  # noqa: E402
+
 CONFINE = os.environ['CONFINE_STAGE'] + '/bin/confine'
 BACKENDS = os.environ.get('CONFINE_BACKENDS', 'namespace landlock').split()
 SETTINGS = os.environ['CONFINE_SETTINGS']  # tests/sweep/settings.c
@@ -20,16 +23,7 @@ os.environ.update(GIT_CONFIG_GLOBAL='/dev/null', GIT_CONFIG_SYSTEM='/dev/null', 
 for name in ('GIT_DIR', 'GIT_WORK_TREE', 'XDG_CONFIG_HOME'):
     os.environ.pop(name, None)
 
-count = failed = 0
-
-
-def point(ok, name, why=''):
-    global count, failed
-    count += 1
-    failed += not ok
-    print(f"{'ok' if ok else 'not ok'} {count} - {name}", flush=True)
-    if not ok:
-        print('# ' + str(why).replace('\n', '\n# '), flush=True)
+tap = Tap()
 
 
 def git(place, *words):
@@ -198,14 +192,14 @@ def techniques(backend):
             seen = [item for item in tree.found() if item[:2] == (kind, path) and (item[2] or '').startswith(detail or '')]
             ok = len(seen) >= 1 and tree.report['planted_complete'] is True
             others = {item[1] for item in tree.found()} - {path}
-            point(ok and len(others) <= 1, f'{backend}: {name}', f'{tree.report["planted"]} {tree.said}')
+            tap.ok(ok and len(others) <= 1, f'{backend}: {name}', f'{tree.report["planted"]} {tree.said}')
 
 
 def honest(backend):
     for name, command in HONEST:
         with Tree() as tree:
             tree.run(f'set -e; {command}', '--unprotect=@runs-later', backend=backend)
-            point(tree.report['planted'] == [] and tree.report['planted_complete'] is True and tree.report['outcome']['status'] == 0,
+            tap.ok(tree.report['planted'] == [] and tree.report['planted_complete'] is True and tree.report['outcome']['status'] == 0,
                   f'{backend}: honest: {name}', f'{tree.report["planted"]} {tree.report["outcome"]} {tree.said}')
 
 
@@ -215,36 +209,36 @@ def people():
                                'for i in 1 2 3 4 5 6 7; do mkdir d$i; echo > d$i/.envrc; done; printf x > "$(printf \'a\\033[31m\')"; mkdir "$(printf \'e\\033[2J\')"; echo > "$(printf \'e\\033[2J\')/.envrc"'],
                               cwd=tree.path, capture_output=True, text=True)
         lines = done.stderr.splitlines()
-        point(len(lines) == 6 and '3 more' in lines[-1] and '\033' not in done.stderr, 'people see five lines and how many more', done.stderr)
+        tap.ok(len(lines) == 6 and '3 more' in lines[-1] and '\033' not in done.stderr, 'people see five lines and how many more', done.stderr)
 
 
 def bounds():
     with Tree() as tree:
         tree.run('for i in $(seq 1200); do mkdir d$i; echo > d$i/.envrc; done')
-        point(len(tree.report['planted']) == 1000 and tree.report['planted_complete'] is False, 'more than a thousand: said to be incomplete',
+        tap.ok(len(tree.report['planted']) == 1000 and tree.report['planted_complete'] is False, 'more than a thousand: said to be incomplete',
               f'{len(tree.report["planted"])} {tree.report["planted_complete"]}')
     with Tree() as tree:
         tree.run('i=0; while [ $i -lt 230 ]; do mkdir d; cd d; i=$((i+1)); done')
-        point(tree.report['planted_complete'] is False, 'deeper than the bound: said to be incomplete')
+        tap.ok(tree.report['planted_complete'] is False, 'deeper than the bound: said to be incomplete')
     if os.getuid() != 0:
         with Tree() as tree:
             tree.run('mkdir shut; echo > shut/.envrc; chmod 0 shut')
-            point(tree.report['planted_complete'] is False, 'a directory that cannot be read: said to be incomplete')
+            tap.ok(tree.report['planted_complete'] is False, 'a directory that cannot be read: said to be incomplete')
             os.chmod(tree.path + '/shut', 0o700)
     else:
-        point(True, 'a directory that cannot be read # SKIP root reads everything')
+        tap.skip('a directory that cannot be read', 'root reads everything')
     if os.getuid() != 0:
         for what in ('sub/.git/hooks', 'sub/.git/config'):
             with Tree() as tree:
                 tree.run(f'rm -r sub; git init -q sub; chmod 111 {what}')
-                point(tree.report['planted_complete'] is False, f'{what} that cannot be read: said to be incomplete')
+                tap.ok(tree.report['planted_complete'] is False, f'{what} that cannot be read: said to be incomplete')
                 os.chmod(f'{tree.path}/{what}', 0o700)
     with Tree() as tree:
         tree.run('rm -rf .git; mkfifo .git; mkfifo .envrc; mkdir a; mkfifo a/.git; mkdir -p b/objects b/refs; touch b/HEAD; mkfifo b/config b/commondir; ln -s b/config c; mkdir e; head -c 3000000 /dev/zero > e/.git')
-        point([item[1] for item in tree.found()] == ['.envrc'] and tree.report['planted_complete'], 'pipes in every place: not opened, not hung on', f'{tree.found()}')
+        tap.ok([item[1] for item in tree.found()] == ['.envrc'] and tree.report['planted_complete'], 'pipes in every place: not opened, not hung on', f'{tree.found()}')
     with Tree() as tree:
         tree.run('true', tree=False)
-        point(tree.report['planted'] == [] and tree.report['planted_complete'] is None, 'read-only: nothing to look at')
+        tap.ok(tree.report['planted'] == [] and tree.report['planted_complete'] is None, 'read-only: nothing to look at')
     with Tree() as tree:
         home = tree.path + '/home'
         os.makedirs(home + '/.config/systemd/user')
@@ -259,7 +253,7 @@ def bounds():
         done = subprocess.run([SWEEP, 'look', '--since', f'{since:.9f}', '--home', home, '--root', '3', home], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, preexec_fn=lambda: (os.dup2(os.open(home, os.O_RDONLY), 3)), close_fds=False)
         seen = done.stdout.decode().split('\0')
-        point(quiet == b'end\0\0000\0\0' and f'{home}/.bashrc' in seen and f'{home}/.config/systemd/user/x.service' in seen,
+        tap.ok(quiet == b'end\0\0000\0\0' and f'{home}/.bashrc' in seen and f'{home}/.config/systemd/user/x.service' in seen,
               'files of a home that is granted', f'{quiet} {seen}')
 
 
@@ -272,24 +266,24 @@ def quarantine(backend):
         tree.run(command, '--planted=quarantine', '--unprotect=@runs-later', backend=backend)
         items = tree.report['planted']
         place = {item['moved'].split('/.confine-planted-')[0] for item in items if item['moved']}
-        point(len(items) == 8 and all(item['moved'] for item in items) and place == {tree.path} and
+        tap.ok(len(items) == 8 and all(item['moved'] for item in items) and place == {tree.path} and
               all(os.path.lexists(item['moved']) for item in items), f'{backend}: quarantine: everything is moved', f'{items} {tree.said}')
         gone = [item['path'] for item in items if item['kind'] != 'git-setting' and os.path.lexists(item['path'])]
         listed = subprocess.run(['git', 'config', '--list'], cwd=tree.path, capture_output=True, text=True).stdout
-        point(gone == [] and 'alias.st' not in listed and 'core.pager' not in listed and 'core.editor' not in listed and
+        tap.ok(gone == [] and 'alias.st' not in listed and 'core.pager' not in listed and 'core.editor' not in listed and
               'branch.b.description=kept' in listed and 'alias.old=!true' in listed and 'filter.old.clean=cat' in listed,
               f'{backend}: quarantine: the settings are cut out and the others stay', f'{gone} {listed}')
         first = next(item['moved'] for item in items if item['path'] == tree.path + '/.git/config')
         kept = open(first).read()
-        point('./x' in kept and './y # z' in kept and subprocess.run(['git', 'status'], cwd=tree.path, capture_output=True).returncode == 0 and
+        tap.ok('./x' in kept and './y # z' in kept and subprocess.run(['git', 'status'], cwd=tree.path, capture_output=True).returncode == 0 and
               open(tree.path + '/file').read() == 'honest\n', f'{backend}: quarantine: nothing is lost', kept)
         tree.run('echo y > .envrc', '--planted=quarantine', backend=backend)
-        point([item['path'] for item in tree.report['planted']] == [tree.path + '/.envrc'], f'{backend}: quarantine: the next run finds only its own',
+        tap.ok([item['path'] for item in tree.report['planted']] == [tree.path + '/.envrc'], f'{backend}: quarantine: the next run finds only its own',
               tree.report['planted'])
     with Tree() as tree:
         tree.run('touch .git/config.lock; git config -f x core.pager x; mv x .git/config; echo x > .envrc', '--planted=quarantine', '--unprotect=@runs-later', backend=backend)
         stays = {item['path'].replace(tree.path + '/', ''): (item['moved'] is not None, item['stays']) for item in tree.report['planted']}
-        point(stays['.git/config'] == (False, 'File exists') and stays['.envrc'][0], f'{backend}: quarantine: what cannot be moved is said', stays)
+        tap.ok(stays['.git/config'] == (False, 'File exists') and stays['.envrc'][0], f'{backend}: quarantine: what cannot be moved is said', stays)
 
 
 def same_as_git():
@@ -310,18 +304,17 @@ def same_as_git():
             whole += 1
             if ours.stdout.replace(b'\t', b' ') != theirs.stdout.replace(b'\t', b' '):  # some versions make blanks of tabs
                 wrong.append((text, ours.stdout, theirs.stdout, ours.stderr))
-        point(whole > 100 and not wrong, f'our reader finds what git finds ({whole} texts)', '\n'.join(map(repr, wrong[:5])) + f' of {whole}')
+        tap.ok(whole > 100 and not wrong, f'our reader finds what git finds ({whole} texts)', '\n'.join(map(repr, wrong[:5])) + f' of {whole}')
 
 
 atexit.register(shutil.rmtree, Tree.top, True)
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-print('TAP version 13')
 if shutil.which('git') is None:
     print('1..0 # SKIP git is not installed')
     sys.exit(0)
 for one in BACKENDS:
     if subprocess.run([CONFINE, 'run', '-q', f'--backend={one}', '--', 'true'], stderr=subprocess.DEVNULL).returncode != 0:
-        point(True, f'{one} # SKIP the backend does not work here')
+        tap.skip(one, 'the backend does not work here')
         continue
     techniques(one)
     honest(one)
@@ -329,5 +322,4 @@ for one in BACKENDS:
 people()
 bounds()
 same_as_git()
-print(f'1..{count}')
-sys.exit(1 if failed else 0)
+tap.finish()

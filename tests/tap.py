@@ -1,0 +1,28 @@
+"""tap.py - TAP for tests in Python: each point at once, what is wrong with it behind it, the plan at the end."""
+import sys
+
+
+class Tap:
+    def __init__(self):
+        self.count = self.failed = 0
+        print('TAP version 13', flush=True)
+
+    def ok(self, good, name, why=''):
+        self.count += 1
+        self.failed += not good
+        print(f"{'ok' if good else 'not ok'} {self.count} - {name}", flush=True)
+        if not good:
+            print('\n'.join('# ' + line[:600] for line in str(why).splitlines()[:40]), flush=True)
+        return good
+
+    def skip(self, name, why):
+        self.count += 1
+        print(f'ok {self.count} - {name} # SKIP {why}', flush=True)
+
+    def close(self):
+        """The plan. Return: the status to end with: 1 as well where nothing was looked at."""
+        print(f'1..{self.count}', flush=True)
+        return 1 if self.failed or not self.count else 0
+
+    def finish(self):
+        sys.exit(self.close())
