@@ -24,42 +24,25 @@
 #include "chain.h"
 #include "channel.h"
 #include "kernel_abi.h"
+#include "small.h"
 
 #include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
 
-/* Leaves no word of the policy in the memory that /proc/PID/cmdline shows. */
-static inline void wipe_strings(char **strings)
-{
-    for (; strings && *strings; strings++) {
-        volatile char *c = *strings;
-
-        while (*c)
-            *c++ = '\0';
-    }
-}
-
 static inline int load_guard_filter(void)
 {
-#define GUARD_ALLOW(NUMBER)                                                                                  \
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (NUMBER), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
     struct sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, KERNEL_AUDIT_ARCH, 1, 0),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        GUARD_ALLOW(SYS_read),
-        GUARD_ALLOW(SYS_kill),
-        GUARD_ALLOW(SYS_rt_sigreturn),
-        GUARD_ALLOW(SYS_exit),
-        GUARD_ALLOW(SYS_exit_group),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        FEW_CALLS_BEGIN,
+        FEW_CALLS_ALLOW(SYS_read),
+        FEW_CALLS_ALLOW(SYS_kill),
+        FEW_CALLS_ALLOW(SYS_rt_sigreturn),
+        FEW_CALLS_ALLOW(SYS_exit),
+        FEW_CALLS_ALLOW(SYS_exit_group),
+        FEW_CALLS_END,
     };
-#undef GUARD_ALLOW
-    struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
 
-    return (int)kernel_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, KERNEL_PTR(&program), 0, 0, 0);
+    return few_calls_load(code, sizeof(code) / sizeof(code[0]));
 }
 
 /* Keeps only the liveness pipe, as descriptor 0. Return: whether that is so. */

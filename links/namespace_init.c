@@ -11,6 +11,7 @@
  */
 #include "capability.h"
 #include "namespace.h"
+#include "small.h"
 
 #include <poll.h>
 
@@ -19,42 +20,25 @@
 #define DNS_RECURSES     0x80 /* in its fourth */
 #define DNS_NO_SUCH_NAME 3
 
-static void wipe(char **strings)
-{
-    for (; strings && *strings; strings++) {
-        volatile char *c = *strings;
-
-        while (*c)
-            *c++ = '\0';
-    }
-}
-
 #define INIT_REFUSED 300 /* what the filter answers to one call, and nothing else does */
 
 /* Return: whether the filter is there, as it shows by one call. */
 static bool load_filter(void)
 {
-#define INIT_ALLOW(NUMBER)                                                                                   \
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (NUMBER), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
     struct sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, KERNEL_AUDIT_ARCH, 1, 0),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        INIT_ALLOW(SYS_ppoll),
-        INIT_ALLOW(SYS_write),
-        INIT_ALLOW(SYS_recvfrom),
-        INIT_ALLOW(SYS_sendto),
-        INIT_ALLOW(SYS_exit_group),
-        INIT_ALLOW(SYS_restart_syscall),
+        FEW_CALLS_BEGIN,
+        FEW_CALLS_ALLOW(SYS_ppoll),
+        FEW_CALLS_ALLOW(SYS_write),
+        FEW_CALLS_ALLOW(SYS_recvfrom),
+        FEW_CALLS_ALLOW(SYS_sendto),
+        FEW_CALLS_ALLOW(SYS_exit_group),
+        FEW_CALLS_ALLOW(SYS_restart_syscall),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getpid, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | INIT_REFUSED),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        FEW_CALLS_END,
     };
-#undef INIT_ALLOW
-    struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
 
-    return kernel_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, KERNEL_PTR(&program), 0, 0, 0) == 0 &&
+    return few_calls_load(code, sizeof(code) / sizeof(code[0])) == 0 &&
            kernel_call(SYS_getpid, 0, 0, 0, 0, 0, 0) == -INIT_REFUSED;
 }
 
@@ -128,8 +112,8 @@ _Noreturn void namespace_init(const struct namespace *ns, int outer)
         signal(SIGCHLD, SIG_IGN) == SIG_ERR || capability_set(nothing) != 0 || capability_get(seen) != 0 ||
         seen[0].permitted || seen[1].permitted)
         kernel_call(SYS_exit_group, LINK_FAILED, 0, 0, 0, 0, 0);
-    wipe(ns->chain->words);
-    wipe(ns->chain->envp);
+    wipe_strings(ns->chain->words);
+    wipe_strings(ns->chain->envp);
     if (!namespace_keep(keep, 3) || !load_filter() ||
         kernel_call(SYS_write, outer >= 0 ? outer : ns->liveness, KERNEL_PTR(&ready), 1, 0, 0, 0) != 1)
         kernel_call(SYS_exit_group, LINK_FAILED, 0, 0, 0, 0, 0);

@@ -14,6 +14,7 @@
  */
 #include "capability.h"
 #include "namespace.h"
+#include "small.h"
 
 #include <poll.h>
 #include <sys/ptrace.h>
@@ -73,10 +74,8 @@ static void become_small(const struct namespace *ns, pid_t init)
         end_init(ns, init); /* in a session the command ends with this process */
         _exit(LINK_FAILED);
     }
-    for (char **word = ns->chain->words; *word; word++)
-        memset(*word, 0, strlen(*word));
-    for (char **word = ns->chain->envp; *word; word++)
-        memset(*word, 0, strlen(*word));
+    wipe_strings(ns->chain->words);
+    wipe_strings(ns->chain->envp);
 }
 
 /* A process that the command made a child of its own parent (CLONE_PARENT) is ours, and stays until it is

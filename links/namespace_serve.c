@@ -13,6 +13,7 @@
  */
 #include "capability.h"
 #include "namespace_net.h"
+#include "small.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -39,29 +40,22 @@ static void enter(const struct namespace *ns, enum channel_join which, const cha
 
 static int load_filter(void)
 {
-#define SERVE_ALLOW(NUMBER)                                                                                  \
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (NUMBER), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
     struct sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, KERNEL_AUDIT_ARCH, 1, 0),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        SERVE_ALLOW(SYS_recvfrom),
-        SERVE_ALLOW(SYS_sendto),
-        SERVE_ALLOW(SYS_sendmsg),
-        SERVE_ALLOW(SYS_socket),
-        SERVE_ALLOW(SYS_setsockopt),
-        SERVE_ALLOW(SYS_bind),
-        SERVE_ALLOW(SYS_listen),
-        SERVE_ALLOW(SYS_close),
-        SERVE_ALLOW(SYS_write),
-        SERVE_ALLOW(SYS_exit_group),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        FEW_CALLS_BEGIN,
+        FEW_CALLS_ALLOW(SYS_recvfrom),
+        FEW_CALLS_ALLOW(SYS_sendto),
+        FEW_CALLS_ALLOW(SYS_sendmsg),
+        FEW_CALLS_ALLOW(SYS_socket),
+        FEW_CALLS_ALLOW(SYS_setsockopt),
+        FEW_CALLS_ALLOW(SYS_bind),
+        FEW_CALLS_ALLOW(SYS_listen),
+        FEW_CALLS_ALLOW(SYS_close),
+        FEW_CALLS_ALLOW(SYS_write),
+        FEW_CALLS_ALLOW(SYS_exit_group),
+        FEW_CALLS_END,
     };
-#undef SERVE_ALLOW
-    struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
 
-    return (int)kernel_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, KERNEL_PTR(&program), 0, 0, 0);
+    return few_calls_load(code, sizeof(code) / sizeof(code[0]));
 }
 
 /* Nothing is left but what the words need. */
