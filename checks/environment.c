@@ -407,12 +407,8 @@ static int prepare_config_home(struct trial *trial)
 
 static int act_write(const struct order *order, struct answer *answer)
 {
-    int fd = open(order->path[0], O_WRONLY | O_TRUNC);
-
     (void)answer;
-    if (fd < 0)
-        return errno;
-    return write(fd, order->mark, MARK_SIZE - 1) == MARK_SIZE - 1 ? 0 : errno;
+    return place_mark(open(order->path[0], O_WRONLY | O_TRUNC), order);
 }
 
 /* Temporary files in the workspace, where everything that a launcher may keep there is a link to outside. */

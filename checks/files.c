@@ -18,30 +18,22 @@ static int answer_of(long result)
     return result < 0 ? errno : 0;
 }
 
-/* Writes the mark to what was opened. */
-static int write_mark(int fd, const struct order *order)
-{
-    if (fd < 0)
-        return errno;
-    return write(fd, order->mark, MARK_SIZE - 1) == MARK_SIZE - 1 ? 0 : errno;
-}
-
 static int act_create(const struct order *order, struct answer *answer)
 {
     (void)answer;
-    return write_mark(open(order->path[2], O_WRONLY | O_CREAT | O_EXCL, 0644), order);
+    return place_mark(open(order->path[2], O_WRONLY | O_CREAT | O_EXCL, 0644), order);
 }
 
 static int act_overwrite(const struct order *order, struct answer *answer)
 {
     (void)answer;
-    return write_mark(open(order->path[0], O_WRONLY | O_TRUNC), order);
+    return place_mark(open(order->path[0], O_WRONLY | O_TRUNC), order);
 }
 
 static int act_append(const struct order *order, struct answer *answer)
 {
     (void)answer;
-    return write_mark(open(order->path[0], O_WRONLY | O_APPEND), order);
+    return place_mark(open(order->path[0], O_WRONLY | O_APPEND), order);
 }
 
 static int act_truncate_open(const struct order *order, struct answer *answer)
@@ -68,7 +60,7 @@ static int through_link(const struct order *order, int (*make)(const char *, con
 
     if (place_join(name, order->inner, "link") < 0 || make(order->path[0], name) != 0)
         return errno;
-    return write_mark(open(name, O_WRONLY | O_TRUNC), order);
+    return place_mark(open(name, O_WRONLY | O_TRUNC), order);
 }
 
 static int act_symlink(const struct order *order, struct answer *answer)
@@ -105,7 +97,7 @@ static int act_alias(const struct order *order, struct answer *answer)
     (void)answer;
     if (place_join(name, order->inner, "alias") < 0)
         return ENAMETOOLONG;
-    return write_mark(open(name, O_WRONLY | O_TRUNC), order);
+    return place_mark(open(name, O_WRONLY | O_TRUNC), order);
 }
 
 /* FROM is made in the workspace and moved by @flags to TO. */
@@ -244,7 +236,7 @@ static int write_behind(const struct order *order, const char *prefix)
     char name[2 * PLACE_SIZE];
 
     snprintf(name, sizeof(name), "%s%s", prefix, order->path[0]);
-    return write_mark(open(name, O_WRONLY | O_TRUNC), order);
+    return place_mark(open(name, O_WRONLY | O_TRUNC), order);
 }
 
 static int act_own_root(const struct order *order, struct answer *answer)
@@ -323,7 +315,7 @@ static int act_reopen(const struct order *order, struct answer *answer)
     if (fd < 0)
         return errno;
     snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-    return write_mark(open(name, O_WRONLY | O_TRUNC), order);
+    return place_mark(open(name, O_WRONLY | O_TRUNC), order);
 }
 
 static int act_openat2(const struct order *order, struct answer *answer)
@@ -333,7 +325,7 @@ static int act_openat2(const struct order *order, struct answer *answer)
     } how = {O_WRONLY | O_TRUNC, 0, 0};
 
     (void)answer;
-    return write_mark((int)syscall(SYS_openat2, AT_FDCWD, order->path[0], &how, sizeof(how)), order);
+    return place_mark((int)syscall(SYS_openat2, AT_FDCWD, order->path[0], &how, sizeof(how)), order);
 }
 
 static int act_by_handle(const struct order *order, struct answer *answer)
@@ -348,7 +340,7 @@ static int act_by_handle(const struct order *order, struct answer *answer)
     (void)answer;
     if (syscall(SYS_name_to_handle_at, AT_FDCWD, order->path[0], &handle, &mount, 0) != 0)
         return errno;
-    return write_mark((int)syscall(SYS_open_by_handle_at, around, &handle, O_WRONLY | O_TRUNC), order);
+    return place_mark((int)syscall(SYS_open_by_handle_at, around, &handle, O_WRONLY | O_TRUNC), order);
 }
 
 /* A ring whose kernel side opens the file: no filter of system calls sees that. */
@@ -376,7 +368,7 @@ static int act_ring(const struct order *order, struct answer *answer)
     if (syscall(426, ring, 1, 1, 1 /* wait */, NULL, 0) < 0)
         return errno;
     result = *(int32_t *)(void *)(queue + parameters[25] + 8); /* cqes: user data, then the result */
-    return result < 0 ? -result : write_mark(result, order);
+    return result < 0 ? -result : place_mark(result, order);
 }
 
 static int act_rename_workspace(const struct order *order, struct answer *answer)

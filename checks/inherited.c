@@ -71,23 +71,16 @@ static int prepare_socket(struct trial *trial)
     return leave_open(trial, pair[1]);
 }
 
-static int write_mark(int fd, const struct order *order)
-{
-    if (fd < 0)
-        return errno;
-    return write(fd, order->mark, MARK_SIZE - 1) == MARK_SIZE - 1 ? 0 : errno;
-}
-
 static int act_write(const struct order *order, struct answer *answer)
 {
     (void)answer;
-    return write_mark((int)order->number[0], order);
+    return place_mark((int)order->number[0], order);
 }
 
 static int act_below(const struct order *order, struct answer *answer)
 {
     (void)answer;
-    return write_mark(openat((int)order->number[0], "victim", O_WRONLY | O_TRUNC), order);
+    return place_mark(openat((int)order->number[0], "victim", O_WRONLY | O_TRUNC), order);
 }
 
 static int reopen(const struct order *order, const char *format)
@@ -95,7 +88,7 @@ static int reopen(const struct order *order, const char *format)
     char name[40];
 
     snprintf(name, sizeof(name), "%s/%ld", format, order->number[0]);
-    return write_mark(open(name, O_WRONLY | O_TRUNC), order);
+    return place_mark(open(name, O_WRONLY | O_TRUNC), order);
 }
 
 static int act_reopen(const struct order *order, struct answer *answer)
@@ -128,7 +121,7 @@ static int act_go_there(const struct order *order, struct answer *answer)
     (void)answer;
     if (fchdir((int)order->number[0]) != 0)
         return errno;
-    return write_mark(open("victim", O_WRONLY | O_TRUNC), order);
+    return place_mark(open("victim", O_WRONLY | O_TRUNC), order);
 }
 
 static int look_said(struct trial *trial)
@@ -271,7 +264,7 @@ static int act_receive(const struct order *order, struct answer *answer)
     if (!header)
         return ENODATA;
     memcpy(&fd, CMSG_DATA(header), sizeof(int));
-    return write_mark(fd, order);
+    return place_mark(fd, order);
 }
 
 #define LEFT_OPEN "no rule for paths applies to what is open already"

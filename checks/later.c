@@ -74,12 +74,8 @@ static int prepare_config(struct trial *trial)
 
 static int act_config(const struct order *order, struct answer *answer)
 {
-    int fd = open(order->path[0], O_WRONLY | O_APPEND);
-
     (void)answer;
-    if (fd < 0)
-        return errno;
-    return write(fd, order->mark, MARK_SIZE - 1) == MARK_SIZE - 1 ? 0 : errno;
+    return place_mark(open(order->path[0], O_WRONLY | O_APPEND), order);
 }
 
 static int look_config(struct trial *trial)

@@ -34,12 +34,8 @@ enum { HIGH = 900 /* a descriptor above the limit of LOW */, LOW = 256 };
 
 static int act_write(const struct order *order, struct answer *answer)
 {
-    int fd = open(order->path[0], O_WRONLY | O_TRUNC);
-
     (void)answer;
-    if (fd < 0)
-        return errno;
-    return write(fd, order->mark, MARK_SIZE - 1) == MARK_SIZE - 1 ? 0 : errno;
+    return place_mark(open(order->path[0], O_WRONLY | O_TRUNC), order);
 }
 
 static int act_mode(const struct order *order, struct answer *answer)

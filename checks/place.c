@@ -85,6 +85,13 @@ int place_read(const char *path, char *data, size_t size)
     return (int)length;
 }
 
+int place_mark(int fd, const struct order *order)
+{
+    if (fd < 0)
+        return errno;
+    return write(fd, order->mark, MARK_SIZE - 1) == MARK_SIZE - 1 ? 0 : errno;
+}
+
 int place_find(const char *directory, const char *beginning)
 {
     DIR *names = opendir(directory);

@@ -35,6 +35,8 @@ int place_file(char path[PLACE_SIZE], const char *directory, const char *name, c
 int place_join(char path[PLACE_SIZE], const char *directory, const char *name);
 /* place_read() - the first bytes of a file. Return: their number or -errno. */
 int place_read(const char *path, char *data, size_t size);
+/* place_mark() - write the mark of @order to @fd, which open() has answered. Return: 0 or an errno. */
+int place_mark(int fd, const struct order *order);
 /* place_find() - is there a name that begins so? Return: 1, 0 or -errno. */
 int place_find(const char *directory, const char *beginning);
 /* place_count() - how many names are there. Return: their number or -errno. */

@@ -80,11 +80,7 @@ static int create_below(const char *directory, const char *name, const struct or
 
 static int overwrite(const char *path, const struct order *order)
 {
-    int fd = open(path, O_WRONLY | O_TRUNC);
-
-    if (fd < 0)
-        return errno;
-    return write(fd, order->mark, MARK_SIZE - 1) == MARK_SIZE - 1 ? 0 : errno;
+    return place_mark(open(path, O_WRONLY | O_TRUNC), order);
 }
 
 static int act_create_behind(const struct order *order, struct answer *answer)

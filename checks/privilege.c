@@ -104,11 +104,7 @@ static int act_clone3(const struct order *order, struct answer *answer)
 
 static int write_victim(const char *path, const struct order *order)
 {
-    int fd = open(path, O_WRONLY | O_TRUNC);
-
-    if (fd < 0)
-        return errno;
-    return write(fd, order->mark, MARK_SIZE - 1) == MARK_SIZE - 1 ? 0 : errno;
+    return place_mark(open(path, O_WRONLY | O_TRUNC), order);
 }
 
 /* The file system of the victim, whatever was mounted read-only, becomes writable again. */

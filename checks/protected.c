@@ -82,12 +82,8 @@ static int prepare_post_commit(struct trial *trial)
 
 static int act_overwrite(const struct order *order, struct answer *answer)
 {
-    int fd = open(order->path[0], O_WRONLY | O_TRUNC);
-
     (void)answer;
-    if (fd < 0)
-        return errno;
-    return write(fd, order->mark, MARK_SIZE - 1) == MARK_SIZE - 1 ? 0 : errno;
+    return place_mark(open(order->path[0], O_WRONLY | O_TRUNC), order);
 }
 
 static int act_unlink(const struct order *order, struct answer *answer)

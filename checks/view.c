@@ -205,11 +205,7 @@ static int prepare_fifo(struct trial *trial)
 
 static int write_to(const char *path, const struct order *order)
 {
-    int fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY);
-
-    if (fd < 0)
-        return errno;
-    return write(fd, order->mark, MARK_SIZE - 1) == MARK_SIZE - 1 ? 0 : errno;
+    return place_mark(open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY), order);
 }
 
 static int act_write_to(const struct order *order, struct answer *answer)
