@@ -240,17 +240,8 @@ static json_t *text_value(const struct text *text)
     struct text clean = {0};
     json_t *value;
 
-    for (size_t at = 0; at < text->length;) {
-        uint32_t character;
-        size_t length = utf8_decode(text->data + at, text->length - at, &character);
-
-        if (length > 0)
-            text_add_bytes(&clean, text->data + at, length);
-        else
-            text_add(&clean, "\xef\xbf\xbd");
-        at += length > 0 ? length : 1;
-    }
-    value = clean.failed ? NULL : json_stringn(clean.data ? clean.data : "", clean.length);
+    text_add_valid(&clean, text->data ? text->data : "", text->length);
+    value = clean.failed ? NULL : json_stringn(clean.data, clean.length);
     text_free(&clean);
     return value;
 }

@@ -304,9 +304,6 @@ void resolved_source(const struct resolved *resolved, const struct source *sourc
 /* cache_env() - the variables of one cache. @overlays: the backend mounts each overlay that there is. */
 const struct strings *cache_env(const struct cache_choice *choice, bool overlays);
 
-/* path_contains() - is the canonical @path equal to or below the canonical @above? */
-bool path_contains(const char *above, const char *path);
-
 /* resolved_forget_sockets() - drop the sockets of others that are gone by now: there is nothing to mask.
  * Return: how many. */
 size_t resolved_forget_sockets(struct resolved *resolved);

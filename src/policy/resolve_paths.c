@@ -22,15 +22,6 @@
 
 #define LINKS_MAX 40 /* as the kernel has it */
 
-bool path_contains(const char *above, const char *path)
-{
-    size_t length = strlen(above);
-
-    if (length == 1)
-        return true; /* "/" */
-    return strncmp(above, path, length) == 0 && (path[length] == '/' || path[length] == '\0');
-}
-
 int path_parent(const char *path, char **ret_parent, const char **ret_name)
 {
     const char *slash = strrchr(path, '/');

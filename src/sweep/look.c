@@ -60,8 +60,7 @@ bool look_stopped(struct look *look)
 int look_say(struct look *look, const char *kind, const struct look_place *place, const char *name,
              const char *runs, const char *detail)
 {
-    _cleanup_free_ char *path = text_join(strcmp(place->path, "/") == 0 && name ? "" : place->path,
-                                          name ? "/" : "", name ? name : "", NULL);
+    _cleanup_free_ char *path = name ? look_join(place->path, name) : strdup(place->path);
 
     return path ? look->found(look->data, kind, path, runs, detail) : -ENOMEM;
 }
@@ -110,14 +109,16 @@ static void tidy_path(char *path)
     *to = '\0';
 }
 
+char *look_join(const char *from, const char *path)
+{
+    return path[0] == '/' ? strdup(path) : text_join(strcmp(from, "/") == 0 ? "" : from, "/", path, NULL);
+}
+
 const struct look_root *look_root_of(const struct look *look, const char *path)
 {
-    for (size_t i = 0; i < look->root_count; i++) {
-        size_t length = strlen(look->roots[i].path);
-
-        if (strncmp(path, look->roots[i].path, length) == 0 && (path[length] == '/' || path[length] == '\0'))
+    for (size_t i = 0; i < look->root_count; i++)
+        if (path_contains(look->roots[i].path, path))
             return &look->roots[i];
-    }
     return NULL;
 }
 
@@ -183,7 +184,7 @@ static int go_down(struct walk *walk, const struct look_place *place, const char
         look->closed++;
         return 0;
     }
-    path = text_join(strcmp(place->path, "/") == 0 ? "" : place->path, "/", name, NULL);
+    path = look_join(place->path, name);
     if (!path)
         return -ENOMEM;
     return walk_directory(walk, &(struct look_place){fd, path}, inside, depth + 1);
@@ -193,7 +194,7 @@ static int go_down(struct walk *walk, const struct look_place *place, const char
 static int enter_git(struct walk *walk, const struct look_place *place, int depth)
 {
     static const char *const nested[] = {"modules", "worktrees"};
-    _cleanup_free_ char *path = text_join(strcmp(place->path, "/") == 0 ? "" : place->path, "/.git", NULL);
+    _cleanup_free_ char *path = look_join(place->path, ".git");
     struct look_place git;
     struct stat status;
     _cleanup_fd_ int fd = -1;

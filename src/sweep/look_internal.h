@@ -44,6 +44,9 @@ int look_say(struct look *look, const char *kind, const struct look_place *place
 /* look_stopped() - is a bound reached? One more name was seen. */
 bool look_stopped(struct look *look);
 
+/* look_join() - @path as it is seen from the directory @from. Return: owned by the caller; NULL without
+ * memory. */
+char *look_join(const char *from, const char *path);
 /* look_root_of() - the tree that a canonical path is in, or NULL. */
 const struct look_root *look_root_of(const struct look *look, const char *path);
 

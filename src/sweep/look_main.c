@@ -77,25 +77,16 @@ static int move_all(const struct output *output)
     return r;
 }
 
-static bool take_number(const char *text, const char *ends, uint64_t *ret, const char **rest)
+/* SECONDS.NANOSECONDS: two whole numbers. */
+static bool take_since(char *text, struct timespec *since)
 {
-    char *end;
-
-    if (!text || *text < '0' || *text > '9')
-        return false;
-    errno = 0;
-    *ret = strtoull(text, &end, 10);
-    *rest = end;
-    return errno == 0 && strchr(ends, *end);
-}
-
-static bool take_since(const char *text, struct timespec *since)
-{
+    char *dot = text ? strchr(text, '.') : NULL;
     uint64_t seconds, rest;
-    const char *end;
 
-    if (!take_number(text, ".", &seconds, &end) || *end != '.' || !take_number(end + 1, "", &rest, &end) ||
-        rest >= 1000000000)
+    if (!dot)
+        return false;
+    *dot = '\0';
+    if (!sweep_number(text, INT64_MAX, &seconds) || !sweep_number(dot + 1, 999999999, &rest))
         return false;
     *since = (struct timespec){.tv_sec = (time_t)seconds, .tv_nsec = (long)rest};
     return true;
@@ -105,10 +96,8 @@ static bool take_since(const char *text, struct timespec *since)
 static bool take_place(char **words, int *fd, const char **path)
 {
     uint64_t number;
-    const char *end;
 
-    if (!words[1] || !take_number(words[1], "", &number, &end) || number > 1 << 20 || !words[2] ||
-        words[2][0] != '/')
+    if (!sweep_number(words[1], 1 << 20, &number) || !words[2] || words[2][0] != '/')
         return false;
     *fd = (int)number;
     *path = words[2];
@@ -121,7 +110,6 @@ static bool take_words(char **words, struct output *output, struct look_root *ro
     struct look *look = &output->look;
     bool since = false;
     uint64_t seconds = 0;
-    const char *end;
 
     for (; *words; words += 2) {
         if (strcmp(*words, "--root") == 0 &&
@@ -145,10 +133,10 @@ static bool take_words(char **words, struct output *output, struct look_root *ro
                    strcmp(words[1], ".") != 0 && strcmp(words[1], "..") != 0) {
             output->aside = words[1];
         } else if (strcmp(*words, "--entries") == 0) {
-            if (!take_number(words[1], "", &look->most_entries, &end))
+            if (!sweep_number(words[1], INT64_MAX, &look->most_entries))
                 return false;
         } else if (strcmp(*words, "--seconds") == 0) {
-            if (!take_number(words[1], "", &seconds, &end))
+            if (!sweep_number(words[1], 1 << 30, &seconds))
                 return false;
         } else {
             return false;

@@ -33,7 +33,7 @@ static bool target_is_new(struct look *look, const struct look_place *directory,
     if (length <= 0)
         return false;
     target[length] = '\0';
-    path = text_join(target[0] == '/' ? "" : directory->path, target[0] == '/' ? "" : "/", target, NULL);
+    path = look_join(directory->path, target);
     fd = path ? look_open(look, path, O_PATH, NULL) : -1;
     return fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && look_new(look, &status);
 }
@@ -101,7 +101,7 @@ static int look_linked_hooks(struct look *look, const struct look_place *directo
     target[length] = '\0';
     if (look_new(look, &status))
         return look_say(look, "git-hook", directory, "hooks", "git runs the hooks in it", target);
-    path = text_join(target[0] == '/' ? "" : directory->path, target[0] == '/' ? "" : "/", target, NULL);
+    path = look_join(directory->path, target);
     fd = path ? look_open(look, path, O_RDONLY | O_DIRECTORY, &tidy) : -1;
     return fd < 0 ? 0 : look_hooks(look, &(struct look_place){fd, tidy});
 }
@@ -117,7 +117,7 @@ static int look_own_hooks(struct look *look, const struct look_place *directory)
     }
     if (fd < 0)
         return errno == ENOENT ? 0 : look_linked_hooks(look, directory);
-    path = text_join(directory->path, "/hooks", NULL);
+    path = look_join(directory->path, "hooks");
     return path ? look_hooks(look, &(struct look_place){fd, path}) : -ENOMEM;
 }
 
@@ -145,7 +145,7 @@ static bool read_line(int directory, const char *name, char *line, size_t size)
 /* Is PATH, relative to @from, the same place as the canonical @place? Both are in the trees. */
 static bool leads_to(const struct look *look, const char *from, const char *path, const char *place)
 {
-    _cleanup_free_ char *full = text_join(path[0] == '/' ? "" : from, path[0] == '/' ? "" : "/", path, NULL);
+    _cleanup_free_ char *full = look_join(from, path);
     _cleanup_free_ char *tidy = NULL;
     _cleanup_fd_ int fd = full ? look_open(look, full, O_PATH, &tidy) : -1;
 
@@ -158,7 +158,7 @@ static bool names_back(const struct look *look, const struct look_place *directo
                        const struct look_place *place)
 {
     char line[PATH_MAX];
-    _cleanup_free_ char *file = text_join(place->path, "/.git", NULL), *text = NULL;
+    _cleanup_free_ char *file = look_join(place->path, ".git"), *text = NULL;
     struct git_config config = {0};
     const char *tree;
     bool back;
@@ -200,7 +200,7 @@ int look_git_file(struct look *look, const struct look_place *place, const struc
         return 0; /* git ends at it */
     for (target = line + sizeof(word) - 1; *target == ' '; target++)
         ;
-    path = text_join(target[0] == '/' ? "" : place->path, target[0] == '/' ? "" : "/", target, NULL);
+    path = look_join(place->path, target);
     if (!path)
         return -ENOMEM;
     fd = look_open(look, path, O_RDONLY | O_DIRECTORY, &tidy);

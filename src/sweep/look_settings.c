@@ -73,11 +73,11 @@ static int say_new(struct look *look, const struct file *file, const struct git_
 /* A path in a setting: `~/…`, relative to @from, or absolute. NULL: of somebody else, or no memory. */
 static char *place_of(const struct look *look, const char *value, const char *from)
 {
-    if (value[0] == '/')
-        return strdup(value);
     if (value[0] == '~')
         return value[1] == '/' && look->home ? text_join(look->home, value + 1, NULL) : NULL;
-    return from && value[0] ? text_join(from, "/", value, NULL) : NULL;
+    if (!from && value[0] != '/')
+        return NULL;
+    return value[0] ? look_join(from, value) : NULL;
 }
 
 static int follow_include(struct look *look, const char *value, const struct file *file)
@@ -165,6 +165,6 @@ int look_settings(struct look *look, const struct look_place *directory, const c
         look->closed += errno == EACCES || errno == EPERM;
         return 0;
     }
-    path = text_join(strcmp(directory->path, "/") == 0 ? "" : directory->path, "/", name, NULL);
+    path = look_join(directory->path, name);
     return path ? read_file(look, fd, &(struct file){path, tree, 0}) : -ENOMEM;
 }

@@ -22,7 +22,7 @@
 static const char usage[] =
     "confine-sweep: fatal: usage: confine-sweep remove [--fd N] [--entries N] [--seconds N], or look\n";
 
-static bool parse_number(const char *text, uint64_t most, uint64_t *ret)
+bool sweep_number(const char *text, uint64_t most, uint64_t *ret)
 {
     uint64_t value = 0;
 
@@ -58,7 +58,7 @@ static bool parse_arguments(char **argv, struct sweep *sweep, uint64_t *fd, uint
 
         for (size_t i = 0; i < ARRAY_SIZE(options) && !known; i++)
             known = strcmp(*word, options[i].name) == 0 &&
-                    parse_number(word[1], options[i].most, options[i].value);
+                    sweep_number(word[1], options[i].most, options[i].value);
         if (!known)
             return false;
     }

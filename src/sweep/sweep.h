@@ -36,6 +36,10 @@ struct sweep {
  */
 enum sweep_end sweep_remove(int directory, struct sweep *sweep);
 
+/* sweep_number() - @text as a number: digits and nothing else, @most at the most. NULL is none. Return:
+ * whether it is one. */
+bool sweep_number(const char *text, uint64_t most, uint64_t *ret);
+
 #define SWEEP_EXIT_BOUND  2
 #define SWEEP_EXIT_FAILED 125
 

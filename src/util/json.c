@@ -273,10 +273,8 @@ void document_free(struct document *document)
     *document = (struct document){0};
 }
 
-/* TEXT with U+FFFD for every byte that is no UTF-8. Return: whether there was one. */
-static bool make_valid(const char *text, struct text *valid)
+bool text_add_valid(struct text *valid, const char *text, size_t length)
 {
-    size_t length = strlen(text);
     bool replaced = false;
 
     text_add(valid, "");
@@ -317,7 +315,7 @@ static int set_text(json_t *object, const char *key, const char *text, bool *ret
     struct text valid = {0};
     int failed;
 
-    *ret_replaced = text && make_valid(text, &valid);
+    *ret_replaced = text && text_add_valid(&valid, text, strlen(text));
     failed =
         valid.failed || json_object_set_new(object, key, text ? json_string(valid.data) : json_null()) != 0;
     text_free(&valid);

@@ -61,6 +61,10 @@ void document_free(struct document *document);
 bool document_locate(struct document *document, const struct place *place, bool at_key, int *ret_line,
                      int *ret_column);
 
+/* text_add_valid() - add @length bytes as UTF-8, with U+FFFD for each that is none. Return: whether there was
+ * one. */
+bool text_add_valid(struct text *valid, const char *text, size_t length);
+
 /*
  * value_set_text() - put @text under @key; bytes that are no UTF-8 become U+FFFD. NULL becomes null.
  * value_set_path() - the same, and when something was replaced, the bytes in base64 under KEY_b64.

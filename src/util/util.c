@@ -148,6 +148,15 @@ static int take_string(struct strings *strings, char *text)
     return 0;
 }
 
+bool path_contains(const char *above, const char *path)
+{
+    size_t length = strlen(above);
+
+    if (length == 1)
+        return true; /* "/" */
+    return strncmp(above, path, length) == 0 && (path[length] == '/' || path[length] == '\0');
+}
+
 int strings_add(struct strings *strings, const char *text)
 {
     return take_string(strings, strdup(text));

@@ -49,6 +49,9 @@ int fd_read_all(int fd, size_t most, char **ret_data, size_t *ret_length);
  */
 ssize_t file_read(int directory, const char *name, char *text, size_t size);
 
+/* path_contains() - is the canonical @path equal to or below the canonical @above? */
+bool path_contains(const char *above, const char *path);
+
 /* A growing list of strings, NULL-terminated, owning its items. Zero-initialised is empty. */
 struct strings {
     char **items;
