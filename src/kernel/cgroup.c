@@ -25,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -560,6 +561,23 @@ int cgroup_killed(const struct cgroup *group, uint64_t *ret_count)
 {
     return cgroup_number(group->directory, group->version == 2 ? "memory.events" : "memory.oom_control",
                          "oom_kill", ret_count);
+}
+
+int cgroup_memory_event(const struct cgroup *group)
+{
+    _cleanup_fd_ int told = -1, event = -1;
+    char text[32];
+    int r;
+
+    if (group->version == 2)
+        return -EOPNOTSUPP;
+    told = openat(group->directory, "memory.oom_control", O_RDONLY | O_CLOEXEC);
+    event = told < 0 ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (event < 0)
+        return -errno;
+    snprintf(text, sizeof(text), "%d %d", event, told);
+    r = cgroup_write(group->directory, "cgroup.event_control", text);
+    return r < 0 ? r : steal_fd(&event);
 }
 
 int cgroup_cpu_ns(const struct cgroup *group, uint64_t *ret_ns)

@@ -101,6 +101,14 @@ int cgroup_refused(const struct cgroup *group, uint64_t *ret_count);
 /* cgroup_killed() - how many processes were ended because the memory was used up. Return: 0 or -errno. */
 int cgroup_killed(const struct cgroup *group, uint64_t *ret_count);
 
+/*
+ * cgroup_memory_event() - a descriptor, the caller's, that can be read when the memory is used up, just
+ * before somebody is ended for it. In version 1 alone: in version 2 the kernel ends all of them together.
+ *
+ * Return: it, or -errno where the kernel tells nobody.
+ */
+int cgroup_memory_event(const struct cgroup *group);
+
 /* cgroup_cpu_ns() - processor time of all that are and were in it, in nanoseconds. Return: 0 or -errno. */
 int cgroup_cpu_ns(const struct cgroup *group, uint64_t *ret_ns);
 

@@ -174,9 +174,10 @@ void limits_explain(const struct limits *limits, bool started, struct error *err
 static const char *find_reached(const struct limits *limits, uint64_t *ret_ms)
 {
     uint64_t killed, used, most = limits->resolved->policy->limit_cpu_ms;
+    uint64_t longest = limits->alarmed ? LEAST_MS : LOOK_MS;
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
-    *ret_ms = LOOK_MS;
+    *ret_ms = longest;
     if (has_limit(limits, CGROUP_MEMORY) && by_group(limits->plan, SURFACE_LIMIT_MEMORY) &&
         cgroup_killed(limits->groups.of[CGROUP_MEMORY], &killed) == 0 && killed > 0)
         return limit_memory;
@@ -189,8 +190,8 @@ static const char *find_reached(const struct limits *limits, uint64_t *ret_ms)
     *ret_ms = (most - used) / (uint64_t)(processors > 0 ? processors : 1);
     if (*ret_ms < LEAST_MS)
         *ret_ms = LEAST_MS;
-    if (*ret_ms > LOOK_MS)
-        *ret_ms = LOOK_MS;
+    if (*ret_ms > longest)
+        *ret_ms = longest;
     return NULL;
 }
 
@@ -206,6 +207,34 @@ static void on_look(uv_timer_t *timer)
         uv_timer_start(timer, on_look, next, 0);
 }
 
+/* Something is about to be ended for lack of memory, or has been. */
+static void on_told(uv_poll_t *handle, int status, int events)
+{
+    struct limits *limits = handle->data;
+
+    (void)events;
+    uv_poll_stop(handle);
+    if (status < 0) /* then it is looked for as before */
+        return;
+    limits->alarmed = true;
+    on_look(&limits->look);
+}
+
+/* Where nothing tells, the looking has to do. */
+static int hear_memory(struct limits *limits, uv_loop_t *uv)
+{
+    int event;
+
+    if (!has_limit(limits, CGROUP_MEMORY) || !by_group(limits->plan, SURFACE_LIMIT_MEMORY))
+        return 0;
+    event = cgroup_memory_event(limits->groups.of[CGROUP_MEMORY]);
+    if (event < 0)
+        return 0;
+    limits->event = event;
+    limits->told.data = limits;
+    return uv_poll_init(uv, &limits->told, event);
+}
+
 static int start_limits(void *self, struct supervision *supervision, uv_loop_t *uv)
 {
     struct limits *limits = self;
@@ -214,7 +243,7 @@ static int start_limits(void *self, struct supervision *supervision, uv_loop_t *
     limits->look.data = limits;
     limits->supervision = supervision;
     supervision->groups = limits->groups.count > 0 ? &limits->groups : NULL;
-    return r;
+    return r < 0 ? r : hear_memory(limits, uv);
 }
 
 static void go_limits(void *self)
@@ -223,6 +252,8 @@ static void go_limits(void *self)
 
     if (has_limit(limits, CGROUP_MEMORY) || has_limit(limits, CGROUP_CPU))
         uv_timer_start(&limits->look, on_look, LEAST_MS, 0);
+    if (limits->event > 0)
+        uv_poll_start(&limits->told, UV_READABLE, on_told);
 }
 
 /* What was found at the start must still be there. */
@@ -248,6 +279,8 @@ static void end_limits(void *self)
 
     if (limits->groups.count == 0)
         return;
+    if (limits->event > 0)
+        uv_poll_stop(&limits->told);
     reached = find_reached(limits, &unused);
     if (reached)
         supervise_limit(limits->supervision, reached, true);
@@ -294,7 +327,12 @@ int limits_tell(const struct limits *limits, struct strings *warnings)
 
 int limits_remove(struct limits *limits, struct error *error)
 {
-    int r = cgroups_remove(&limits->groups);
+    int r;
+
+    if (limits->event > 0)
+        fd_close(limits->event);
+    limits->event = 0;
+    r = cgroups_remove(&limits->groups);
 
     return r < 0 ? refuse(error, -r, "remove") : 0;
 }

@@ -18,9 +18,13 @@ struct limits {
     uint64_t refused;                /* new processes, until the command's start */
     bool armed;
     uv_timer_t look;
+    uv_poll_t told; /* by the kernel, that the memory is used up */
+    int event;      /* what tells it; 0: nothing does */
+    bool alarmed;   /* it has told: from now on it is looked for at short intervals */
 };
 
-/* Looks now and then what has been used, and ends the run. Nothing without groups. */
+/* Looks now and then what has been used, and at once where the kernel tells of it, and ends the run. Nothing
+ * without groups. */
 extern const struct part_calls limits_part;
 
 /*
