@@ -563,6 +563,16 @@ int cgroup_killed(const struct cgroup *group, uint64_t *ret_count)
                          "oom_kill", ret_count);
 }
 
+int cgroup_used_up(const struct cgroup *group, int event, uint64_t *ret_count)
+{
+    if (group->version == 2)
+        return cgroup_number(group->directory, "memory.events", "oom", ret_count);
+    *ret_count = 0;
+    if (read(event, ret_count, sizeof(*ret_count)) < 0)
+        return errno == EAGAIN ? 0 : -errno;
+    return 0;
+}
+
 int cgroup_memory_event(const struct cgroup *group)
 {
     _cleanup_fd_ int told = -1, event = -1;

@@ -109,6 +109,15 @@ int cgroup_killed(const struct cgroup *group, uint64_t *ret_count);
  */
 int cgroup_memory_event(const struct cgroup *group);
 
+/*
+ * cgroup_used_up() - how often the memory was used up since this was asked last, also when nobody could be
+ * ended
+ * @event: what cgroup_memory_event() gave; unused with version 2, which counts from the beginning
+ *
+ * Return: 0 or -errno.
+ */
+int cgroup_used_up(const struct cgroup *group, int event, uint64_t *ret_count);
+
 /* cgroup_cpu_ns() - processor time of all that are and were in it, in nanoseconds. Return: 0 or -errno. */
 int cgroup_cpu_ns(const struct cgroup *group, uint64_t *ret_ns);
 

@@ -97,6 +97,11 @@ int limits_make(struct limits *limits, const struct resolved *resolved, struct p
         r = -EOPNOTSUPP;
     if (r < 0)
         return refuse(error, -r, "limit the memory of");
+    if (wanted & CGROUP_BIT(CGROUP_MEMORY)) {
+        int event = cgroup_memory_event(limits->groups.of[CGROUP_MEMORY]);
+
+        limits->event = event > 0 ? event : 0; /* where nothing tells, the looking has to do */
+    }
     return !chain && (wanted & CGROUP_BIT(CGROUP_PROCESSES)) ? limit_processes(limits, 0, error) : 0;
 }
 
@@ -155,12 +160,17 @@ int limits_arm(struct limits *limits, pid_t command, struct error *error)
 
 void limits_explain(const struct limits *limits, bool started, struct error *error)
 {
-    uint64_t killed = 0;
+    const struct cgroup *group = limits->groups.of[CGROUP_MEMORY];
+    bool silent = strcmp(error->reason, "link-ended") == 0;
+    uint64_t count = 0;
+    bool so;
 
     if (!has_limit(limits, CGROUP_MEMORY) || !by_group(limits->plan, SURFACE_LIMIT_MEMORY))
         return;
-    if ((started || error->errnum != ENOMEM) &&
-        (cgroup_killed(limits->groups.of[CGROUP_MEMORY], &killed) != 0 || killed == 0))
+    so = (!started && error->errnum == ENOMEM) || (cgroup_killed(group, &count) == 0 && count > 0);
+    /* Where the kernel finds nobody to end, it counts none: what gets no memory ends by itself. */
+    so = so || (silent && cgroup_used_up(group, limits->event, &count) == 0 && count > 0);
+    if (!so)
         return;
     error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOMEM, "limit-too-small",
               "the limit memory is less than the links need before the command starts");
@@ -220,19 +230,12 @@ static void on_told(uv_poll_t *handle, int status, int events)
     on_look(&limits->look);
 }
 
-/* Where nothing tells, the looking has to do. */
 static int hear_memory(struct limits *limits, uv_loop_t *uv)
 {
-    int event;
-
-    if (!has_limit(limits, CGROUP_MEMORY) || !by_group(limits->plan, SURFACE_LIMIT_MEMORY))
+    if (limits->event <= 0)
         return 0;
-    event = cgroup_memory_event(limits->groups.of[CGROUP_MEMORY]);
-    if (event < 0)
-        return 0;
-    limits->event = event;
     limits->told.data = limits;
-    return uv_poll_init(uv, &limits->told, event);
+    return uv_poll_init(uv, &limits->told, limits->event);
 }
 
 static int start_limits(void *self, struct supervision *supervision, uv_loop_t *uv)

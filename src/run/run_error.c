@@ -42,7 +42,7 @@ int run_error_link(struct error *error, const char *words)
     memcpy(line, words, length);
     line[length] = '\0';
     if (length == 0)
-        error_set(error, ERROR_SANDBOX_UNAVAILABLE, EPROTO, "link-failed",
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, EPROTO, "link-ended",
                   "a link of the chain ended before the command, without a word");
     else
         error_set(error, ERROR_SANDBOX_UNAVAILABLE, EPROTO, "link-failed", "%s",
