@@ -33,6 +33,8 @@ fuzz: ; @tools/install-needed check && tools/fuzz 600
 
 bench: build ; @tests/bench/run "$(BUILD)"
 
+release: ; @tools/install-needed release && tools/release
+
 install: build ; @tools/install "$(BUILD)/stage" "$(PREFIX)" "$(DESTDIR)"
 
 clean: ; rm -rf "$(BUILD)"
@@ -46,8 +48,9 @@ help:
 	@echo 'make check-mutations  what is claimed is taken out of the source, piece by piece: who notices?'
 	@echo 'make bench     start-up and per-call times against bare exec and others'
 	@echo 'make fuzz      ten minutes of each fuzzer'
+	@echo 'make release   tarballs and packages for others, in $(BUILD)/release, each tried in a clean root'
 	@echo 'make install   PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)'
 	@echo 'make clean     remove $(BUILD)'
 	@echo "make try CMD='...'  run your own command in a private workspace"
 
-.PHONY: build try check check-all check-kernels check-mutations check-peers fuzz bench install clean help
+.PHONY: build try check check-all check-kernels check-mutations check-peers fuzz bench release install clean help
