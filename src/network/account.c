@@ -3,9 +3,10 @@
  *
  * The first thousand one by one, as they are decided and as they end; all others, and what could not be sent,
  * as sums by name, port, rule and refusal. So however much a command does, neither process remembers more
- * than these.
+ * than these. What is allowed and what is refused have bounds of their own: a flood of the one kind hides
+ * nothing of the other.
  *
- * Mustn't: lose a connection from the sums.
+ * Mustn't: lose a connection from the sums, or count what was refused as allowed.
  */
 #include "network/gateway.h"
 
@@ -15,7 +16,10 @@
 #include <errno.h>
 #include <stddef.h>
 
-#define TALLIES 512 /* sums; what is different from all of them is added to one without a name */
+#define TALLIES_EACH                                                                                         \
+    256 /* sums of a kind; what is different from all of them is added to the one without a name */
+
+enum { ALLOWED = 0, REFUSED, KINDS };
 
 const char *const protocols[] = {
     [PROTOCOL_TCP] = "tcp",        [PROTOCOL_HTTP] = "http", [PROTOCOL_CONNECT] = "connect",
@@ -57,6 +61,11 @@ static void write_rule(const struct gateway *gateway, struct writer *writer, enu
     text_free(&text);
 }
 
+static int kind_of(enum reason reason)
+{
+    return reason == REASON_NONE ? ALLOWED : REFUSED;
+}
+
 static void write_refusal(struct writer *writer, enum reason reason, const char *option)
 {
     writer_text(writer, "refused", reason == REASON_NONE ? NULL : reasons[reason]);
@@ -68,29 +77,35 @@ static void on_count(struct timer *timer)
     account_flush((struct gateway *)(void *)((char *)timer - offsetof(struct gateway, count_timer)));
 }
 
-/* The sum with these words. Return: NULL without memory at all. */
+/* The sum with these words, or the one of its kind that has all the rest. Return: NULL without memory at all.
+ */
 static struct tally *find_tally(struct gateway *gateway, const struct tally *like, bool *ret_new)
 {
+    int kind = kind_of(like->reason);
     struct tally *tally;
 
     *ret_new = false;
     if (!gateway->tallies) {
-        gateway->tallies = calloc(TALLIES, sizeof(*gateway->tallies));
+        gateway->tallies = calloc((size_t)KINDS * TALLIES_EACH, sizeof(*gateway->tallies));
         if (!gateway->tallies)
             return NULL;
-        gateway->tallies[0].rest = true;
-        gateway->tallies[0].reason = REASON_NONE;
-        gateway->tally_count = 1;
+        for (size_t i = 0; i < KINDS; i++) {
+            gateway->tallies[i].rest = true;
+            gateway->tallies[i].reason = i == ALLOWED ? REASON_NONE : REASON_VARIOUS;
+            gateway->tally_counts[i] = 1;
+        }
+        gateway->tally_count = KINDS;
     }
-    for (size_t i = 1; i < gateway->tally_count; i++) {
+    for (size_t i = KINDS; i < gateway->tally_count; i++) {
         tally = &gateway->tallies[i];
         if (tally->port == like->port && tally->protocol == like->protocol && tally->reason == like->reason &&
             tally->rule == like->rule && strcmp(tally->name, like->name) == 0)
             return tally;
     }
-    if (gateway->tally_count == TALLIES)
-        return &gateway->tallies[0];
+    if (gateway->tally_counts[kind] == TALLIES_EACH)
+        return &gateway->tallies[kind];
     *ret_new = true;
+    gateway->tally_counts[kind]++;
     tally = &gateway->tallies[gateway->tally_count++];
     *tally = *like;
     return tally;
@@ -138,6 +153,15 @@ void account_flush(struct gateway *gateway)
     }
 }
 
+/* Of what a server inside says, the command is the one who sends. */
+static void say_bytes(const struct connection *connection, uint64_t *ret_sent, uint64_t *ret_received)
+{
+    bool published = connection->protocol == PROTOCOL_PUBLISH;
+
+    *ret_sent = published ? connection->received : connection->sent;
+    *ret_received = published ? connection->sent : connection->received;
+}
+
 static struct tally tally_of(const struct connection *connection)
 {
     struct tally like = {.port = connection->target.port,
@@ -160,7 +184,7 @@ void account_decided(struct connection *connection)
     bool unused;
 
     connection->accounted = true;
-    if (gateway->items < PROTOCOL_ITEMS) {
+    if (gateway->items[kind_of(verdict->reason)] < PROTOCOL_ITEMS) {
         write_start(&writer, "connection");
         writer_integer(&writer, "id", (int64_t)connection->id);
         writer_text(&writer, "name", target->is_address || !target->name[0] ? NULL : target->name);
@@ -170,7 +194,7 @@ void account_decided(struct connection *connection)
         write_rule(gateway, &writer, verdict->reason, verdict->rule, connection->protocol);
         write_refusal(&writer, verdict->reason, verdict->option);
         connection->told = say(gateway, &writer);
-        gateway->items += connection->told;
+        gateway->items[kind_of(verdict->reason)] += connection->told;
     }
     if (!connection->told) {
         like = tally_of(connection);
@@ -182,32 +206,36 @@ static void count_closed(struct connection *connection)
 {
     struct gateway *gateway = connection->gateway;
     struct tally like = tally_of(connection);
+    uint64_t sent, received;
     bool unused;
 
+    say_bytes(connection, &sent, &received);
     if (connection->is_later &&
         !connection->told) { /* one more that was refused; it was counted as allowed */
         like.reason = connection->later;
-        count(gateway, find_tally(gateway, &like, &unused), 1, connection->sent, connection->received);
+        count(gateway, find_tally(gateway, &like, &unused), 1, 0, 0);
         return;
     }
-    count(gateway, find_tally(gateway, &like, &unused), 0, connection->sent, connection->received);
+    count(gateway, find_tally(gateway, &like, &unused), 0, sent, received);
 }
 
 void account_closed(struct connection *connection, const char *error)
 {
     struct gateway *gateway = connection->gateway;
     char address[ADDRESS_TEXT];
+    uint64_t sent, received;
     struct writer writer;
 
     if (!connection->accounted || connection->verdict.reason != REASON_NONE)
         return;
     if (connection->told) {
+        say_bytes(connection, &sent, &received);
         write_start(&writer, "closed");
         writer_integer(&writer, "id", (int64_t)connection->id);
         writer_text(&writer, "address",
                     connection->dialled ? address_text(&connection->address, address) : NULL);
-        writer_integer(&writer, "sent", (int64_t)connection->sent);
-        writer_integer(&writer, "received", (int64_t)connection->received);
+        writer_integer(&writer, "sent", (int64_t)sent);
+        writer_integer(&writer, "received", (int64_t)received);
         writer_integer(&writer, "ms", (int64_t)(gateway->loop.now - connection->began_ms));
         writer_text(&writer, "error", error);
         write_refusal(&writer, connection->is_later ? connection->later : REASON_NONE,
@@ -227,7 +255,7 @@ void account_name(struct gateway *gateway, const char *name)
     snprintf(like.name, sizeof(like.name), "%s", name);
     snprintf(like.option, sizeof(like.option), "--allow %s", name);
     tally = find_tally(gateway, &like, &new);
-    if (new && gateway->items < PROTOCOL_ITEMS) {
+    if (new && gateway->items[REFUSED] < PROTOCOL_ITEMS) {
         write_start(&writer, "connection");
         writer_integer(&writer, "id", (int64_t)++gateway->last_id);
         writer_text(&writer, "name", name);
@@ -237,7 +265,7 @@ void account_name(struct gateway *gateway, const char *name)
         writer_null(&writer, "rule");
         write_refusal(&writer, REASON_NOT_LISTED, like.option);
         if (say(gateway, &writer)) {
-            gateway->items++;
+            gateway->items[REFUSED]++;
             return;
         }
     }

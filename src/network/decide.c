@@ -16,7 +16,7 @@ const char *const reasons[REASON_COUNT] = {
     [REASON_NEVER] = "address-never",         [REASON_TLS_NAME] = "tls-name",
     [REASON_TLS_NO_NAME] = "tls-no-name",     [REASON_TLS_BAD] = "tls-bad",
     [REASON_HTTP_HOST] = "http-host",         [REASON_BAD_REQUEST] = "bad-request",
-    [REASON_NOT_SUPPORTED] = "not-supported",
+    [REASON_NOT_SUPPORTED] = "not-supported", [REASON_VARIOUS] = "various",
 };
 
 static const enum reason reason_of_kind[] = {

@@ -34,6 +34,7 @@ enum reason {
     REASON_HTTP_HOST,     /* the request is for another host */
     REASON_BAD_REQUEST,   /* of HTTP or SOCKS: two readers could understand it differently */
     REASON_NOT_SUPPORTED, /* UDP ASSOCIATE, BIND, `https://` in a request, … */
+    REASON_VARIOUS,       /* of a sum without a name: more than are told apart */
     REASON_COUNT,
     REASON_NONE = REASON_COUNT /* it may */
 };

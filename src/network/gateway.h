@@ -95,7 +95,7 @@ struct connection {
 };
 enum { FROM_CLIENT = 0, FROM_SERVER };
 
-struct tally; /* counts.c */
+struct tally; /* account.c */
 
 struct gateway {
     struct loop loop; /* first */
@@ -113,8 +113,8 @@ struct gateway {
     bool stalled;      /* somebody waits for room */
     struct timer count_timer;
     struct tally *tallies;
-    size_t tally_count;
-    uint64_t last_id, items;
+    size_t tally_count, tally_counts[2]; /* all; of what is allowed, and refused */
+    uint64_t last_id, items[2];
     struct timer end_timer; /* while what the command has said last goes out */
     bool started, ending;
     bool ended; /* `ended` is said, and nothing follows it */

@@ -48,8 +48,9 @@
  *                  "refused": REASON|null, "option": TEXT|null, "connections": N, "sent": BYTES,
  *                  "received": BYTES}
  *                  What was added since the last `counted` with the same words: after PROTOCOL_ITEMS
- *                  connections, and for a name that is asked for again and again. "name": null: everything
- *                  that exceeds the bounds of the counting as well.
+ *                  connections of its kind, and for a name that is asked for again and again. "name": null:
+ *                  everything that exceeds the bounds of the counting as well; what was refused of that is
+ *                  a sum of its own ("refused": "various").
  *   allowed        {"rule": RULE} as it was sent.
  *   allow-refused  {"rule": RULE, "reason": TEXT}
  *   listen-wanted  {"port": N, "name": NAME|null} behind `allowed`, for each port of the rule without a
@@ -63,7 +64,7 @@
 #define CONFINE_NETWORK_PROTOCOL_H
 
 #define PROTOCOL_PACKET 65536 /* bytes */
-#define PROTOCOL_ITEMS  1000  /* connections that are told one by one */
+#define PROTOCOL_ITEMS  1000  /* connections that are told one by one: of those allowed, and refused */
 #define PROTOCOL_NAMES  8192  /* names that have an address at a time */
 #define PROTOCOL_RULES  1024  /* rules in force, those of `allow` included */
 

@@ -91,20 +91,21 @@ static void write_known(struct writer *writer, const char *key, int64_t number)
 
 void connection_members(const struct connection *connection, struct writer *writer)
 {
-    bool counted = connection->id < 0;
+    bool counted = connection->id < 0, refused = connection->refused != NULL;
 
     writer_text(writer, "name", connection->name);
     if (!counted)
         writer_text(writer, "address", connection->address);
     writer_integer(writer, "port", connection->port);
     writer_text(writer, "protocol", connection->protocol);
-    writer_text(writer, "rule", connection->rule);
+    writer_text(writer, "rule", refused ? NULL : connection->rule); /* it may have been refused later */
     writer_text(writer, "refused", connection->refused);
     writer_text(writer, "option", connection->option);
     if (counted)
         writer_integer(writer, "connections", connection->count);
-    write_known(writer, "sent", connection->sent);
-    write_known(writer, "received", connection->received);
+    /* What was refused has sent nothing to anybody. */
+    write_known(writer, "sent", refused ? -1 : connection->sent);
+    write_known(writer, "received", refused ? -1 : connection->received);
     if (counted)
         return;
     write_known(writer, "ms", connection->ms);

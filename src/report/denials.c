@@ -197,6 +197,8 @@ static int add_refused(struct denial_list *denials, const struct resolved *resol
     struct denial *item;
     int r = 0;
 
+    if (connection->refused && !name && connection->id < 0) /* the sum of what there was no room for */
+        denials->lost += denial.count;
     if (!connection->refused || !name)
         return 0;
     text_add(&text, name);

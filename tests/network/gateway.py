@@ -538,6 +538,34 @@ def many_at_once(world):
 
 
 @test
+def a_flood_of_refusals_hides_nothing(world):
+    """What is refused has bounds of its own; what exceeds them is a sum that says so."""
+    setup = Setup(world)
+    count, listed = 1400, setup.address('one.test')
+    with world.make('inside', kind=socket.SOCK_DGRAM) as asking:
+        asking.settimeout(w.GENEROUS)
+        asking.connect(('127.0.0.1', 53))
+        for i in range(count):
+            name = b'evil%d' % i
+            asking.send(struct.pack('>HHHHHH', i, 0x100, 1, 0, 0, 0) + bytes([len(name)]) + name + b'\4test\0\0\1\0\1')
+            same(asking.recv(4096)[3] & 15, 3, 'an unlisted name')
+    for i in range(3):
+        sock = dial(world, listed, 7)
+        sock.sendall(b'x' * (i + 1))
+        same(len(read_some(sock, i + 1)), i + 1, 'a listed name')
+        sock.close()
+    said = setup.ends()
+    told = [m for m in said if m['type'] == 'connection']
+    refused = len([m for m in told if m['refused']])
+    check(200 < refused < count, f'{refused} refusals are told one by one')
+    same(len([m for m in told if not m['refused']]), 3, 'connections that are told behind them')
+    same(sorted(m['sent'] for m in said if m['type'] == 'closed'), [1, 2, 3], 'their bytes')
+    rest = [m for m in said if m['type'] == 'counted' and m['name'] is None]
+    check(rest and all(m['refused'] == 'various' for m in rest), f'the rest: {rest}')
+    same(refused + sum(m['connections'] for m in said if m['type'] == 'counted'), count, 'all refusals')
+
+
+@test
 def descriptors_run_out(world):
     """No more than fit in; the others wait in the kernel's queue, and the gateway sleeps."""
     setup = Setup(world, limit=(160, 160))

@@ -113,6 +113,8 @@ def ports(backend, user):
     answers = [get(address, port) for address in ('127.0.0.1', '::1')]
     run.wait()
     tap.ok(run.status == 0 and answers == [b'from inside'] * 2, f'a published port, {title}', f'{answers} {run}')
+    bytes_each = [(row['sent'], row['received']) for row in run.network().get('connections', [])]
+    tap.ok(bytes_each == [(11, 23)] * 2, f'what the server inside says is what the command sends, {title}', bytes_each)
     with socket.socket() as one:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         one.bind(('127.0.0.1', port))
@@ -169,6 +171,8 @@ def report():
     tap.ok(good and good[0]['name'] == 'web.test' and good[0]['address'] == WORLD and good[0]['received'] > 100 and good[0]['sent'] > 20 and good[0]['ms'] is not None,
               'a connection has name, address, rule, bytes and time', run)
     tap.ok(run.refused().get('evil7.test') == 'not-listed' and run.refused().get('private.test') == 'address-private', 'what was refused has a reason', run.refused())
+    wrong = [row for row in run.network()['connections'] if row['refused'] and (row['rule'], row['sent'], row['received']) != (None, None, None)]
+    tap.ok(not wrong, 'what was refused has no rule and no bytes', wrong)
     tap.ok('Network: ' in run.report['summary'] and 'refused' in run.report['summary'], 'the summary has a sentence', run.report['summary'])
     tap.ok(any(word.startswith('listed-network: ') for word in run.report['warnings']), 'what a list does not stop is said', run.report['warnings'])
     wrong = validate('report.schema.json', [run.report])
@@ -179,6 +183,20 @@ def report():
     run = Run(['--allow', 'web.test'], ['python3', '-c', many])
     told = len(run.network()['connections']) + sum(row['connections'] for row in run.network()['counted'])
     tap.ok(run.status == 0 and told == 1100 and len(run.network()['connections']) <= 1000, 'many connections are counted', f'{told} {len(run.network()["connections"])}')
+
+
+def flood():
+    many = 'import socket, struct\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(60)\nserver = [l.split()[1] for l in open("/etc/resolv.conf") if l.startswith("nameserver")][0]\n' \
+           'for i in range(1400):\n n = b"evil%d" % i\n s.sendto(struct.pack(">HHHHHH", i, 256, 1, 0, 0, 0) + bytes([len(n)]) + n + b"\\4test\\0\\0\\1\\0\\1", (server, 53)); s.recv(999)\n' \
+           'c = socket.create_connection(("web.test", 80)); c.sendall(b"GET /hello HTTP/1.0\\r\\n\\r\\n"); c.recv(999)'
+    run = Run(['--allow', 'web.test'], ['python3', '-c', many])
+    good = [row for row in run.network()['connections'] if row['name'] == 'web.test' and not row['refused']]
+    denials = run.report['denials']
+    seen = sum(item['count'] for item in denials['items'] if item['evidence'] == 'refused') + denials['lost']
+    tap.ok(run.status == 0 and good and good[0]['sent'] == 23, 'a flood of refusals does not hide what was allowed', good)
+    tap.ok(not denials['complete'] and denials['lost'] > 0 and seen == 1400, 'what there is no room for is counted as lost', (denials['complete'], denials['lost'], seen))
+    wrong = validate('report.schema.json', [run.report])
+    tap.ok(not wrong, 'and the report is as its schema says', wrong)
 
 
 def killed(backend, user):
@@ -259,6 +277,7 @@ for caller in outside.callers():
 for one in BACKENDS:
     control(one)
 report()
+flood()
 session()
 advisory()
 silent()
