@@ -114,7 +114,7 @@ export interface Options {
 type Stream = 'pipe' | 'ignore' | 'inherit' | number | import('node:stream').Stream;
 
 export interface StartOptions extends Options {
-  /** The program confine; without it the first of PLACES. Never looked for along PATH. */
+  /** The program confine; without it the first of PLACES, else that of PACKAGE. Never looked for along PATH. */
   program?: string;
   policy?: Policy;
   /** Where confine starts: relative names in the options start there. */
@@ -189,6 +189,8 @@ export class Run implements AsyncIterable<Event>, AsyncDisposable {
 }
 
 export const PLACES: readonly string[];
+/** The npm package of the program for this machine. */
+export const PACKAGE: string;
 export function findProgram(program?: string): string;
 
 /** Start a command confined. Mistakes of the caller throw at once, errors of the machine come from wait(). */

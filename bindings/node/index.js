@@ -5,6 +5,6 @@
  * (confine-control(5)). No native addon, no thread, no dependency.
  */
 export { CommandFailed, ConfineError } from './lib/errors.js';
-export { PLACES, findProgram } from './lib/options.js';
+export { PACKAGE, PLACES, findProgram } from './lib/program.js';
 export { Run, run, start } from './lib/run.js';
 export { Session } from './lib/session.js';

@@ -1,20 +1,4 @@
 /** What is asked for, as words of confine-run(1). */
-import { accessSync, constants } from 'node:fs';
-
-/** Where the program is looked for. Never along PATH: what stands there first may be the work of an earlier command. */
-export const PLACES = ['/usr/local/bin/confine', '/usr/bin/confine', '/opt/confine/bin/confine'];
-
-export function findProgram(program) {
-  if (program !== undefined) return program;
-  for (const place of PLACES) {
-    try {
-      accessSync(place, constants.X_OK);
-      return place;
-    } catch { /* the next one */ }
-  }
-  throw Object.assign(new Error(`the program confine is in none of the usual places (${PLACES.join(', ')}); name it with \`program\``), { code: 'ENOENT' });
-}
-
 /** Options that a run, or a session, takes. Each is the option of its name in confine-run(1). */
 export const RUN_OPTIONS = new Set([
   'mode', 'workspace', 'chdir', 'read', 'readable', 'write', 'hide', 'show', 'protect', 'unprotect', 'socket', 'caches', 'tmp',

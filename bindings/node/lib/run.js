@@ -2,7 +2,8 @@
 import { spawn } from 'node:child_process';
 import { Lines, order } from './channel.js';
 import { ConfineError } from './errors.js';
-import { findProgram, words } from './options.js';
+import { words } from './options.js';
+import { findProgram } from './program.js';
 import { Result } from './result.js';
 
 const CHANNEL = 3, POLICY = 4; // of the program's descriptors

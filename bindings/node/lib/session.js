@@ -1,7 +1,8 @@
 /** Sessions: several runs that share network, processes and /tmp. */
 import { spawn } from 'node:child_process';
 import { ConfineError } from './errors.js';
-import { SESSION_OPTIONS, findProgram, words } from './options.js';
+import { SESSION_OPTIONS, words } from './options.js';
+import { findProgram } from './program.js';
 
 function call(program, environ, asked) {
   return new Promise((resolve, reject) => {
