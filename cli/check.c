@@ -385,6 +385,10 @@ static int check_all(const struct options *options, char **argv, char **envp, st
         print_checked(options, checked, count, &text);
         if (cli_print(&text) != 0 || write_html(&call, checked, count) != 0)
             status = STATUS_REFUSED;
+        /* The object is out already, and there is one. */
+        if (error->code != ERROR_NONE)
+            status = cli_fail(error);
+        *error = (struct error){0};
     }
     for (size_t i = 0; i < count; i++)
         checked_free(&checked[i]);

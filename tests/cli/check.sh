@@ -125,6 +125,9 @@ result $? "--list --json as well"
 call "$confine" check "$backend" --only 'no-such-thing'
 [ "$status" -eq 125 ] && has_line "nothing was tried"
 result $? "nothing tried is no success"
+call "$confine" check --all --json --only 'no-such-thing'
+[ "$status" -eq 125 ] && has_line "nothing was tried" && valid "$dir/out"
+result $? "nor with all backends, and that is one object"
 call "$confine" check -b none-such --json
 [ "$status" -eq 125 ] && grep -q '"error"' "$dir/out"
 result $? "an unknown backend is an error, in JSON too"
