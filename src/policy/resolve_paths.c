@@ -339,7 +339,10 @@ static int expand_home(struct resolving *resolving, const char *rest, struct str
     return 0;
 }
 
-/* `$NAME/rest`: a variable may hold several paths, separated by colons. */
+/*
+ * `$NAME/rest`: a variable may hold several paths, separated by colons. Or a single one with a colon in it:
+ * which of the two it is depends on who reads it, and what is not there is in nobody's way.
+ */
 static int expand_variable(struct resolving *resolving, const char *item, struct strings *names)
 {
     size_t length = strcspn(item + 1, "/");
@@ -349,6 +352,9 @@ static int expand_variable(struct resolving *resolving, const char *item, struct
     if (!name)
         return error_no_memory(resolving->error);
     value = env_value(resolving->env, name);
+    if (value && value[0] == '/' && strchr(value, ':') &&
+        strings_add_joined(names, value, strlen(value), rest) < 0)
+        return error_no_memory(resolving->error);
     while (value && *value) {
         size_t part = strcspn(value, ":");
 

@@ -302,6 +302,23 @@ TEST(credentials_of_both_homes_are_hidden)
     trial_end(&trial);
 }
 
+/* Whoever reads the variable may take the colon for a part of the name, or for what stands between two. */
+TEST(a_variable_names_one_path_or_several)
+{
+    struct trial trial = trial_start();
+
+    trial_file("one:two", 0600);
+    trial_file("three", 0600);
+    need(strings_addf(&trial.env, "AWS_SHARED_CREDENTIALS_FILE=%s", trial_path("one:two")) == 0);
+    need(strings_addf(&trial.env, "KUBECONFIG=%s:%s/four", trial_path("three"), test_dir) == 0);
+    trial_file("four", 0600);
+    need(trial_resolve(&trial) == 0);
+    check(trial_hidden(&trial, "one:two") != NULL);
+    check(trial_hidden(&trial, "three") != NULL);
+    check(trial_hidden(&trial, "four") != NULL);
+    trial_end(&trial);
+}
+
 TEST(what_cannot_be_read_anyway_is_left_out_unless_named)
 {
     struct trial trial = trial_start();
