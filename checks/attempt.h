@@ -58,8 +58,10 @@ struct trial {
     const char *skip;       /* why prepare answered SKIP */
     /* Set by prepare: called in the process that becomes the confinement, or the control, just before. */
     void (*enter)(const struct trial *trial);
-    int status;         /* with OWN_RUN and AFTER_END: how its run ended */
-    const char *report; /* the same: the report of its run; empty: there is none */
+    char program[PLACE_SIZE]; /* the same: started in place of the confinement's own; empty: that one */
+    char option[32];          /* the same: one more of the confinement's; empty: none */
+    int status;               /* with OWN_RUN and AFTER_END: how its run ended */
+    const char *report;       /* the same: the report of its run; empty: there is none */
 };
 
 enum { CANNOT_ENTER = 124 }; /* an enter that this machine does not allow ends its process with it */

@@ -396,11 +396,9 @@ static size_t collect(const struct battery *battery, struct entry *entries, size
     return count;
 }
 
-int battery_run(struct battery *battery)
+/* Return: 0 when the confinement could be started, else 1. */
+static int try_all(struct battery *battery, struct entry *entries, size_t count)
 {
-    enum { MOST = 512 };
-    static struct entry entries[MOST];
-    size_t count = collect(battery, entries, MOST);
     struct side side;
     int result;
 
@@ -424,4 +422,20 @@ int battery_run(struct battery *battery)
     run_terminals(battery, entries, count);
     run_each_alone(battery, entries, count);
     return 0;
+}
+
+int battery_run(struct battery *battery)
+{
+    enum { MOST = 512 };
+    /* Not static: the inside is the same program, and may have little room. */
+    struct entry *entries = calloc(MOST, sizeof(*entries));
+    int result;
+
+    if (!entries) {
+        fprintf(stderr, "confine-check: fatal: battery: out of memory\n");
+        return 1;
+    }
+    result = try_all(battery, entries, collect(battery, entries, MOST));
+    free(entries);
+    return result;
 }

@@ -131,6 +131,45 @@ static int look_said(struct trial *trial)
     return read(trial->fd[1], text, sizeof(text) - 1) > 0 && strstr(text, trial->order.mark) != NULL;
 }
 
+/* The channel by which a run is told what to do: whoever has it can have it allow more. */
+static int prepare_control(struct trial *trial)
+{
+    int result;
+
+    if (trial->battery->foreign)
+        return place_skip(trial, "it has no such channel");
+    result = prepare_socket(trial);
+    snprintf(trial->option, sizeof(trial->option), "--control=fd:%ld", trial->order.number[0]);
+    return result;
+}
+
+/* By that number, and by every socket that there is. */
+static int act_command(const struct order *order, struct answer *answer)
+{
+    int found = EBADF;
+
+    (void)answer;
+    for (int fd = 3; fd < 1024; fd++) {
+        struct stat object;
+
+        if (fstat(fd, &object) == 0 && S_ISSOCK(object.st_mode) && place_mark(fd, order) == 0)
+            found = 0;
+    }
+    return found;
+}
+
+/* Behind all that the run itself has to say. */
+static int look_commanded(struct trial *trial)
+{
+    char text[1 << 16];
+    size_t length = 0;
+    ssize_t got;
+
+    while (length < sizeof(text) && (got = read(trial->fd[1], text + length, sizeof(text) - length)) > 0)
+        length += (size_t)got;
+    return memmem(text, length, trial->order.mark, MARK_SIZE - 1) != NULL;
+}
+
 static int act_variable(const struct order *order, struct answer *answer)
 {
     const char *value = getenv("CONFINE_CHECK_TOKEN");
@@ -301,6 +340,10 @@ const struct attempt inherited_attempts[] = {
     INHERITS("FS-113", "open(/proc/self/fd/N, O_WRONLY)",
              "open for writing what the caller left open as a mere path", prepare_path, act_reopen,
              look_changed),
+    {"SET-112", SURFACE_FD_INHERITED, OWN_RUN | BEFORE_START, "--control=fd:N; write(N), write(any socket)",
+     "speak on the channel that tells its own run what is allowed",
+     "who has that channel allows itself the network, or ends the run", prepare_control, act_command,
+     look_commanded, NULL},
     TELLS("SET-14", "getenv(CONFINE_CHECK_TOKEN)", "read a secret from its environment", act_variable),
     TELLS("SET-20", "open(/proc/self/environ)", "read a secret from the environment that it was started with",
           act_own_environ),

@@ -66,6 +66,13 @@ PLANT(envrc, "project/.envrc", 0644)
 PLANT(devcontainer, "project/.devcontainer/devcontainer.json", 0644)
 PLANT(worktree, "project/.git/worktrees/x/commondir", 0644)
 PLANT(mcp, "project/.mcp.json", 0644)
+PLANT(git_file, "project/.git", 0644)
+PLANT(attributes, "project/.git/info/attributes", 0644)
+PLANT(husky, "project/.husky/pre-commit", 0755)
+PLANT(exrc, "project/.exrc", 0644)
+PLANT(cursor, "project/.cursor/mcp.json", 0644)
+PLANT(codex, "project/.codex/config.toml", 0644)
+PLANT(odd_name, "pro\nject\x1b[2J/.git/hooks/post-checkout", 0755)
 
 static int prepare_config(struct trial *trial)
 {
@@ -241,6 +248,17 @@ const struct attempt later_attempts[] = {
            act_set_id_node),
     PLANTS("LATER-17", "open(project/package.json, O_CREAT)", "plant the scripts of a package", package),
     PLANTS("LATER-18", "open(project/.mcp.json, O_CREAT)", "plant a server for an agent", mcp),
+    PLANTS("LATER-22", "open(project/.git, O_CREAT)", "plant a file that leads git to another repository",
+           git_file),
+    PLANTS("LATER-23", "open(project/.git/info/attributes, O_CREAT)",
+           "plant what has git start a filter for a file", attributes),
+    PLANTS("LATER-24", "open(project/.husky/pre-commit, O_CREAT)", "plant a hook of a hook manager", husky),
+    PLANTS("LATER-25", "open(project/.exrc, O_CREAT)", "plant the commands of an editor", exrc),
+    PLANTS("LATER-26", "open(project/.cursor/mcp.json, O_CREAT)", "plant a server for an editor", cursor),
+    PLANTS("LATER-27", "open(project/.codex/config.toml, O_CREAT)", "plant the settings of another agent",
+           codex),
+    PLANTS("LATER-28", "open(pro\\nject\\e[2J/.git/hooks/post-checkout, O_CREAT)",
+           "plant a hook below a name that a list of lines, or a terminal, would not show", odd_name),
     {"FS-48", SURFACE_LATER_EXEC, IN_WORKSPACE | OWN_WORKSPACE,
      "mkdir(.claude); open(.claude/settings.json, O_CREAT)",
      "create a name that would be protected if it were there", RUNS, prepare_settings, act_settings,

@@ -14,6 +14,7 @@
 
 #include "links/kernel_abi.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -24,6 +25,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -328,6 +330,125 @@ static void enter_domains(const struct trial *trial)
 DOMAINS(one, 1)
 DOMAINS(most, LANDLOCK_LAYERS_MAX)
 
+/* --- callers with more rights than they are owed, and programs that can be replaced ----------------------
+ */
+
+/* As a set-id program of root's is started by somebody else. */
+static void enter_secure(const struct trial *trial)
+{
+    enum { SOMEBODY = 65534 };
+
+    if (!trial->control && setresuid(SOMEBODY, 0, 0) != 0)
+        _exit(CANNOT_ENTER);
+}
+
+static int prepare_secure(struct trial *trial)
+{
+    trial->enter = enter_secure;
+    return place_victim(trial);
+}
+
+static int copy_program(const char *from, const char *to)
+{
+    int in = open(from, O_RDONLY | O_CLOEXEC), out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
+    ssize_t length = in < 0 || out < 0 ? -1 : 1;
+
+    while (length > 0)
+        length = sendfile(out, in, NULL, 1 << 20);
+    if (length < 0)
+        length = -errno;
+    close(in);
+    close(out);
+    return (int)length;
+}
+
+/* All programs of DIRECTORY beside the one that is started, into inner/DIRECTORY. */
+static int copy_programs(struct trial *trial, const char *directory)
+{
+    char from[2 * PLACE_SIZE], name[PLACE_SIZE], path[PLACE_SIZE];
+    const char *start = trial->battery->start[0], *end = strrchr(start, '/');
+    struct dirent *entry;
+    DIR *programs;
+    int result = place_join(name, trial->order.inner, directory);
+
+    snprintf(from, sizeof(from), "%.*s/../%s", end ? (int)(end - start) : 0, start, directory);
+    programs = opendir(from);
+    if (!programs)
+        return -errno;
+    if (result == 0 && mkdir(name, 0755) != 0)
+        result = -errno;
+    while (result == 0 && (entry = readdir(programs)))
+        if (entry->d_type == DT_REG || entry->d_type == DT_LNK) {
+            result = place_join(path, name, entry->d_name);
+            snprintf(strchr(from, '\0'), sizeof(from) - strlen(from), "/%s", entry->d_name);
+            result = result ?: copy_program(from, path);
+            *strrchr(from, '/') = '\0';
+        }
+    closedir(programs);
+    return result;
+}
+
+/* path[0]: a link of a confine that lies in the workspace, and is what is started. */
+static int prepare_own_launcher(struct trial *trial)
+{
+    char path[PLACE_SIZE];
+    int result;
+
+    if (trial->battery->foreign)
+        return place_skip(trial, "nobody knows which files it consists of");
+    result = copy_programs(trial, "bin");
+    if (result == 0)
+        result = place_join(path, trial->order.inner, "libexec");
+    if (result == 0 && mkdir(path, 0755) != 0)
+        result = -errno;
+    if (result == 0)
+        result = copy_programs(trial, "libexec/confine");
+    if (result == 0)
+        result = place_join(trial->program, trial->order.inner, "bin/confine");
+    return result ?: place_join(trial->order.path[0], trial->order.inner, "libexec/confine/confine-launch");
+}
+
+static int act_replace_launcher(const struct order *order, struct answer *answer)
+{
+    char other[PLACE_SIZE];
+
+    (void)answer;
+    if (place_file(other, order->inner, "other", order->mark, 0755) < 0)
+        return errno;
+    return rename(other, order->path[0]) != 0 ? errno : 0;
+}
+
+static int look_replaced(struct trial *trial)
+{
+    char text[MARK_SIZE];
+    int length = place_read(trial->order.path[0], text, sizeof(text));
+
+    return length < 0 ? length : strcmp(text, trial->order.mark) == 0;
+}
+
+/* --- names that are hard to write down -------------------------------------------------------------------
+ */
+
+static void enter_credential(const struct trial *trial)
+{
+    if (setenv("AWS_SHARED_CREDENTIALS_FILE", trial->order.path[0], 1) != 0)
+        _exit(CANNOT_ENTER);
+}
+
+/* Lists of mounts and of words are taken apart at what is in this one. */
+static int prepare_odd_credential(struct trial *trial)
+{
+    trial->enter = enter_credential;
+    return place_file(trial->order.path[0], trial->dir, "a\nb \\040,c=d:e%s\x1b[2J", trial->secret, 0600);
+}
+
+static int act_read(const struct order *order, struct answer *answer)
+{
+    int fd = open(order->path[0], O_RDONLY);
+
+    return fd < 0 || read(fd, answer->data, sizeof(answer->data)) < 0 ? errno : 0;
+}
+
 #define ODD   "what does not do what it was asked for must be found out before the command starts"
 #define FLAGS (OWN_RUN | BEFORE_START | MAY_REFUSE)
 #define PARENT(id, call, what, prepare)                                                                      \
@@ -404,5 +525,17 @@ const struct attempt parents_attempts[] = {
            domain_one),
     PARENT("SET-110", "landlock_restrict_self(), 16 times", "the same where no more layers are to be had",
            domain_most),
+    {"SET-113", SURFACE_FS_WRITE, FLAGS | NEEDS_ROOT, "setresuid(65534, 0, 0); execve(): AT_SECURE",
+     "write outside where the start has more rights than who asked for it",
+     "a set-id launcher reads names and variables of somebody else's with the rights of root", prepare_secure,
+     act_write, look_changed, NULL},
+    {"SET-114", SURFACE_FS_WRITE, IN_WORKSPACE | FLAGS, "rename(x, workspace/libexec/confine/confine-launch)",
+     "replace the launcher, where it lies in the workspace that it confines",
+     "the next start would run what stands there, unconfined", prepare_own_launcher, act_replace_launcher,
+     look_replaced, NULL},
+    {"SET-115", SURFACE_FS_HIDDEN, FLAGS, "open(credential \"a\\nb \\\\040,c=d:e%s\", O_RDONLY)",
+     "read a hidden credential whose name is hard to write down",
+     "a wall that stands at a misread name stands nowhere", prepare_odd_credential, act_read, look_secret,
+     NULL},
     {0},
 };

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -246,6 +247,51 @@ static int prepare_wide_policy(struct trial *trial)
                : result;
 }
 
+/* --- the private caches of an earlier run ----------------------------------------------------------------
+ */
+
+static void enter_home(const struct trial *trial)
+{
+    if (setenv("HOME", trial->order.path[1], 1) != 0)
+        _exit(CANNOT_ENTER);
+}
+
+/* A home, in which the directory of all private caches is a link to path[0]. */
+static int plant_cache(struct trial *trial, const char *directories, const char *name)
+{
+    char path[PLACE_SIZE], *slash;
+    int result = make_target(trial, "target", true);
+
+    if (result == 0)
+        result = place_join(path, trial->dir, directories);
+    for (slash = path + strlen(trial->dir); result == 0 && slash; slash = strchr(slash + 1, '/')) {
+        char *end = strchr(slash + 1, '/');
+
+        if (end)
+            *end = '\0';
+        if (mkdir(path, 0755) != 0)
+            result = -errno;
+        if (end)
+            *end = '/';
+    }
+    if (result == 0)
+        result = place_join(trial->order.path[2], path, name);
+    if (result == 0 && symlink(trial->order.path[0], trial->order.path[2]) != 0)
+        result = -errno;
+    trial->enter = enter_home;
+    return result ?: place_join(trial->order.path[1], trial->dir, "home");
+}
+
+static int prepare_own_caches(struct trial *trial)
+{
+    return plant_cache(trial, "home/.cache", "confine");
+}
+
+static int prepare_all_caches(struct trial *trial)
+{
+    return plant_cache(trial, "home/.cache/confine", "caches");
+}
+
 /* --- names that change while it starts -------------------------------------------------------------------
  */
 
@@ -367,6 +413,12 @@ const struct attempt planted_attempts[] = {
     {"SET-60", SURFACE_FS_WRITE, OWN_WORKSPACE | OWN_RUN | BEFORE_START | MAY_REFUSE,
      "open(.confine.json): write = outside", "have the workspace's own policy widen the grants", NEXT,
      prepare_wide_policy, act_write_there, look_changed, finish_policy},
+    {"SET-116", SURFACE_FS_WRITE, IN_WORKSPACE | OWN_RUN | BEFORE_START | MAY_REFUSE,
+     "symlink(outside, HOME/.cache/confine)", "have private caches made, and granted, behind a link", NEXT,
+     prepare_own_caches, act_create_there, look_filled, NULL},
+    {"SET-117", SURFACE_FS_WRITE, IN_WORKSPACE | OWN_RUN | BEFORE_START | MAY_REFUSE,
+     "symlink(outside, HOME/.cache/confine/caches)", "the same one directory below", NEXT, prepare_all_caches,
+     act_create_there, look_filled, NULL},
     PLANTED("SET-61", "renameat2(.vscode, link, RENAME_EXCHANGE), while it starts",
             "exchange what is to be held by a link outside", flipping_vscode, act_create_often, look_filled),
     PLANTED("SET-62", "renameat2(.git/hooks, link, RENAME_EXCHANGE), while it starts",

@@ -126,6 +126,49 @@ static int act_take_descriptor(const struct order *order, struct answer *answer)
     return fd < 0 ? errno : answer_of(write(fd, order->mark, MARK_SIZE - 1));
 }
 
+/* Any descriptor of a process; nothing is done with it. Return: 0 or an errno. */
+static int take_any(pid_t pid)
+{
+    int process = (int)syscall(SYS_pidfd_open, pid, 0), errnum = process < 0 ? errno : EBADF;
+
+    for (int fd = 0; fd < 64 && process >= 0 && errnum == EBADF; fd++)
+        errnum = syscall(SYS_pidfd_getfd, process, fd, 0) < 0 ? errno : 0;
+    return errnum;
+}
+
+/* The supervisor of this run, and what it has beside us: the observer with its end of our calls. For the
+ * control, the victim. */
+static int act_take_supervisors(const struct order *order, struct answer *answer)
+{
+    char path[64], text[1024] = "";
+    int fd, errnum = take_any((pid_t)order->number[0]);
+
+    (void)answer;
+    if (order->number[3] == getppid())
+        return errnum;
+    if (errnum)
+        errnum = take_any((pid_t)order->number[3]);
+    snprintf(path, sizeof(path), "/proc/%ld/task/%ld/children", order->number[3], order->number[3]);
+    fd = open(path, O_RDONLY);
+    if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+        return errnum;
+    for (char *at = text, *end; errnum; at = end) {
+        long pid = strtol(at, &end, 10);
+
+        if (end == at)
+            break;
+        if (pid != getppid() && pid != getpid())
+            errnum = take_any((pid_t)pid);
+    }
+    return errnum;
+}
+
+static int prepare_supervisors(struct trial *trial)
+{
+    trial->order.number[3] = trial->group; /* whoever was started, in front of what acts */
+    return place_alone(trial);
+}
+
 static int act_open_descriptor(const struct order *order, struct answer *answer)
 {
     char name[24];
@@ -357,6 +400,9 @@ const struct attempt process_attempts[] = {
           act_memory_file, look_written),
     TRACE("PROC-08", "pidfd_getfd()", "take a descriptor from a process", place_alone, act_take_descriptor,
           look_pipe),
+    TRACE("PROC-57", "pidfd_getfd(supervisor), pidfd_getfd(its children)",
+          "take what the observer of its own run is told by, or any descriptor of those outside",
+          prepare_supervisors, act_take_supervisors, NULL),
     TRACE("PROC-09", "kcmp(VICTIM)", "compare the memory of a process with its own", place_alone, act_compare,
           NULL),
     TRACE("PROC-10", "open(/proc/VICTIM/environ)", "read the variables of a process", place_alone,

@@ -46,6 +46,10 @@ _Noreturn void battery_exec(const struct battery *battery, const struct trial *t
     become_caller(battery, control);
     for (size_t i = 0; !control && battery->start[i] && count < 200; i++)
         argv[count++] = battery->start[i];
+    if (!control && trial && *trial->program)
+        argv[0] = trial->program;
+    if (!control && trial && *trial->option)
+        argv[count++] = trial->option;
     if (!control && !battery->foreign) {
         fcntl(report, F_SETFD, 0);
         snprintf(number, sizeof(number), "fd:%d", report);
