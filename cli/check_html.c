@@ -22,7 +22,15 @@ static const char head[] =
     ".wide { overflow-x: auto; }\ncode { overflow-wrap: anywhere; }\n"
     "td.held { color: var(--ok); }\ntd.declared, td.under-claim { color: var(--open); }\n"
     "td.over-claim, p.over-claim { color: var(--bad); font-weight: bold; }\ntd.not-tried { opacity: .65; }\n"
-    "details p { margin: .3em 0; }\nsummary { cursor: pointer; }\n</style>\n</head>\n<body>\n<h1>confine "
+    "details p { margin: .3em 0; font-weight: normal; }\nsummary { cursor: pointer; }\n"
+    /* On a telephone a row is a block, and each cell says whose it is. */
+    "@media (max-width: 40em) {\n"
+    "thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }\n"
+    "tr { display: block; padding: .4em 0; border-bottom: 1px solid var(--line); }\n"
+    "th[scope=row], td { display: block; border: 0; padding: .1em 0; }\n"
+    "td { padding-left: 1.2em; }\n"
+    "td::before { content: attr(data-backend) \": \"; color: CanvasText; font-weight: normal; }\n"
+    "}\n</style>\n</head>\n<body>\n<h1>confine "
     "check</h1>\n";
 
 static void add_escaped(struct text *text, const char *piece)
@@ -78,11 +86,21 @@ static void add_heading(const struct checked *checked, size_t count, const char 
     text_add(text, "</tr></thead>\n<tbody>\n");
 }
 
+static void begin_cell(const char *judgement, const struct checked *checked, struct text *text)
+{
+    text_addf(text, "<td class=\"%s\" data-backend=\"", judgement);
+    add_escaped(text, checked->backend);
+    text_add(text, "\">");
+}
+
 static void add_surfaces(const struct checked *checked, size_t count, struct text *text)
 {
-    text_add(text,
-             "<h2>Surfaces</h2>\n<p>What is claimed; how many of the attempts that cross unconfined were "
-             "stopped; and what that comes to.</p>\n");
+    text_add(
+        text,
+        "<h2>Surfaces</h2>\n<p>What is claimed; how many of the attempts that cross unconfined were "
+        "stopped; and what that comes to: <i>held</i>, nothing crossed; <i>declared</i>, what crossed is "
+        "what the report says can cross; <i>under-claim</i>, called open, and nothing crossed; "
+        "<i>over-claim</i>, something crossed where the report says that nothing can.</p>\n");
     add_heading(checked, count, "surface", text);
     for (int s = 0; s < SURFACE_COUNT; s++) {
         text_addf(text,
@@ -92,10 +110,11 @@ static void add_surfaces(const struct checked *checked, size_t count, struct tex
             const struct tally *tally = &checked[i].tally[s];
             unsigned blocked = tally->verdicts[VERDICT_BLOCKED];
 
-            if (checked[i].error.code == ERROR_NONE)
-                text_addf(text, "<td class=\"%s\">%s, %u of %u: %s</td>", judgement_name(tally->judgement),
-                          state_name(tally->state), blocked, blocked + tally->verdicts[VERDICT_CROSSED],
-                          judgement_name(tally->judgement));
+            if (checked[i].error.code != ERROR_NONE)
+                continue;
+            begin_cell(judgement_name(tally->judgement), &checked[i], text);
+            text_addf(text, "%s, %u of %u: %s</td>", state_name(tally->state), blocked,
+                      blocked + tally->verdicts[VERDICT_CROSSED], judgement_name(tally->judgement));
         }
         text_add(text, "</tr>\n");
     }
@@ -114,12 +133,12 @@ static const json_t *same_attempt(const struct checked *checked, const json_t *a
     return NULL;
 }
 
-static void add_verdict(const json_t *attempt, struct text *text)
+static void add_verdict(const struct checked *checked, const json_t *attempt, struct text *text)
 {
     const char *errnum = attempt ? value_of(attempt, "errno") : NULL,
                *reason = attempt ? value_of(attempt, "reason") : NULL;
 
-    text_addf(text, "<td class=\"%s\">", attempt ? value_of(attempt, "judgement") : "not-tried");
+    begin_cell(attempt ? value_of(attempt, "judgement") : "not-tried", checked, text);
     add_escaped(text, attempt ? value_of(attempt, "verdict") : "not tried");
     if (errnum) {
         text_add(text, " ");
@@ -157,7 +176,7 @@ static void add_attempts(const struct checked *checked, size_t count, const stru
         text_add(text, "</details></th>");
         for (size_t i = 0; i < count; i++)
             if (checked[i].error.code == ERROR_NONE)
-                add_verdict(same_attempt(&checked[i], attempt), text);
+                add_verdict(&checked[i], same_attempt(&checked[i], attempt), text);
         text_add(text, "</tr>\n");
     }
     text_add(text, "</tbody></table></div>\n");
