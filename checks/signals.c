@@ -159,9 +159,10 @@ const struct attempt signal_attempts[] = {
             place_alone, act_proc_pidfd_signal),
     {"PROC-24", SURFACE_PROC_SURVIVOR, IN_WORKSPACE | AFTER_END, "fork(); setsid(); fork()",
      "stay when the run has ended", "it goes on in a project that somebody has looked at since", NULL,
-     survivor_act, survivor_look, NULL},
+     survivor_act, survivor_look, survivor_finish},
     {"PROC-25", SURFACE_PROC_SURVIVOR, IN_WORKSPACE | OWN_RUN | KILLED,
      "fork(); setsid(); fork(); the supervisor is killed", "stay when those who watch are killed",
-     "a harness that crashes must not leave what it started", NULL, survivor_act, survivor_look, NULL},
+     "a harness that crashes must not leave what it started", NULL, survivor_act, survivor_look,
+     survivor_finish},
     {0},
 };

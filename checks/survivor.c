@@ -50,22 +50,35 @@ int survivor_act(const struct order *order, struct answer *answer)
     return child > 0 && read(ready[0], &byte, 1) == 1 ? 0 : ECHILD;
 }
 
-int survivor_look(struct trial *trial)
+/* Who holds the lock. Return: 1, with @ret_pid 0 where that has no number here; 0: nobody; or -errno. */
+static int find_holder(const struct trial *trial, pid_t *ret_pid)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     char path[PLACE_SIZE];
     int fd, result;
 
-    if (trial->answer.errnum != 0)
-        return 0;
     if (place_join(path, trial->order.inner, "lock") < 0)
         return -ENAMETOOLONG;
     fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return -errno;
     result = fcntl(fd, F_GETLK, &lock) != 0 ? -errno : lock.l_type != F_UNLCK;
-    if (result == 1 && lock.l_pid > 0)
-        kill(lock.l_pid, SIGKILL);
+    *ret_pid = result == 1 && lock.l_pid > 0 ? lock.l_pid : 0;
     close(fd);
     return result;
+}
+
+int survivor_look(struct trial *trial)
+{
+    pid_t holder;
+
+    return trial->answer.errnum != 0 ? 0 : find_holder(trial, &holder);
+}
+
+void survivor_finish(struct trial *trial)
+{
+    pid_t holder;
+
+    if (find_holder(trial, &holder) == 1 && holder > 0)
+        kill(holder, SIGKILL);
 }

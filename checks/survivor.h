@@ -10,7 +10,10 @@
  */
 int survivor_act(const struct order *order, struct answer *answer);
 
-/* survivor_look() - it is still there; it is ended where its number is known. */
+/* survivor_look() - it is still there. More than one look may be taken, so it is left alone. */
 int survivor_look(struct trial *trial);
+
+/* survivor_finish() - it is ended where its number is known. */
+void survivor_finish(struct trial *trial);
 
 #endif

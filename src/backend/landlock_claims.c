@@ -172,7 +172,8 @@ static void claim_processes(struct builder *b)
     if (has_guard(b))
         plan_raise(b->plan, SURFACE_PROC_SURVIVOR, STATE_ENFORCED, MECHANISM_GUARD, NULL);
     else if (build_has_group(b, CGROUP_TREE))
-        plan_raise(b->plan, SURFACE_PROC_SURVIVOR, STATE_ENFORCED, MECHANISM_CGROUP, NULL);
+        /* It ends with its supervisor only where that one is there to end it. */
+        plan_raise(b->plan, SURFACE_PROC_SURVIVOR, STATE_PARTIAL, MECHANISM_CGROUP, "supervisor-killed");
     else if (b->supervised)
         plan_raise(b->plan, SURFACE_PROC_SURVIVOR, STATE_PARTIAL, MECHANISM_SUPERVISOR, "no-guard");
     else
