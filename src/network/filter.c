@@ -6,8 +6,13 @@
  * TLS, a later request, HTTP/2 in the clear are not seen. It ends the cheap ways of asking a shared server
  * for somebody else's site.
  *
- * Should:  let everything pass untouched that is neither TLS nor HTTP, as soon as that is known.
- * Mustn't: hold back the server, which may be the first to speak.
+ * What servers take for a request is wider than what clients send: empty lines in front, small letters, a
+ * method of one's own. So what does not look like a request of theirs goes on at once, and is watched until
+ * its first line ends; if that has a version of HTTP, the head behind it must be as every other.
+ *
+ * Should:  let everything pass untouched that is neither TLS nor HTTP, and without waiting.
+ * Mustn't: hold back the server, which may be the first to speak; or let the end of a head pass that was not
+ *          read.
  */
 #include "network/gateway.h"
 
@@ -15,6 +20,9 @@
 
 #include <errno.h>
 #include <stddef.h>
+
+#define LINE_KEPT 64                    /* bytes of a long first line: its end tells what it is */
+#define LINE_MOST ((size_t)1024 * 1024) /* no server reads a longer one */
 
 static int refuse(struct connection *connection, enum reason reason)
 {
@@ -68,7 +76,8 @@ static int look_at_hello(struct connection *connection)
 static int look_at_request(struct connection *connection)
 {
     struct http_head request;
-    ssize_t length = http_request(connection->head.data, connection->head.length, &request);
+    bool cut = connection->watched > connection->head.length;
+    ssize_t length = cut ? -EBADMSG : http_request(connection->head.data, connection->head.length, &request);
 
     if (length < 0)
         return refuse(connection, length == -EAFNOSUPPORT ? REASON_HTTP_HOST : REASON_BAD_REQUEST);
@@ -82,22 +91,67 @@ static int look_at_request(struct connection *connection)
     return 1;
 }
 
+static void drop_front(struct text *text, size_t length)
+{
+    memmove(text->data, text->data + length, text->length - length);
+    text->length -= length;
+}
+
+/* Servers skip empty lines in front of a request. */
+static void pass_empty_lines(struct connection *connection, struct text *out)
+{
+    struct text *head = &connection->head;
+    size_t empty = 0;
+
+    while (empty < head->length && (head->data[empty] == '\r' || head->data[empty] == '\n'))
+        empty++;
+    text_add_bytes(out, head->data, empty);
+    drop_front(head, empty);
+}
+
+/* What no client of HTTP would send goes on; is it the first line of a request all the same? */
+static void pass_watched(struct connection *connection, struct text *out)
+{
+    struct text *head = &connection->head;
+
+    text_add_bytes(out, head->data + connection->passed, head->length - connection->passed);
+    if (head->length > HTTP_HEAD)
+        drop_front(head, head->length - LINE_KEPT);
+    connection->passed = head->length;
+}
+
+/* Return: 1: it may pass, 0: it goes on and must wait, 2: it goes on and need not, -errno. */
+static int look(struct connection *connection)
+{
+    const struct text *head = &connection->head;
+    int hello = connection->passed > 0 ? -1 : hello_looks((const unsigned char *)head->data, head->length);
+    int http = http_looks(head->data, head->length), line = http_first_line(head->data, head->length);
+
+    if (hello > 0)
+        return look_at_hello(connection);
+    if (line > 0)
+        return look_at_request(connection);
+    if ((hello == 0 || http == 0) && head->length < HTTP_HEAD && connection->passed == 0)
+        return 0;
+    return line < 0 || connection->watched > LINE_MOST ? 1 : 2;
+}
+
 int filter_first(struct connection *connection, const char *data, size_t length, struct text *out)
 {
     struct text *head = &connection->head;
-    int hello, http, passes;
+    int passes;
 
     text_add_bytes(head, data, length);
     if (head->failed)
         return -ENOMEM;
-    hello = hello_looks((const unsigned char *)head->data, head->length);
-    http = http_looks(head->data, head->length);
-    if (hello > 0)
-        passes = look_at_hello(connection);
-    else if (http > 0)
-        passes = look_at_request(connection);
-    else
-        passes = (hello < 0 && http < 0) || head->length >= HTTP_HEAD;
+    if (connection->watched == 0) {
+        pass_empty_lines(connection, out);
+        length = head->length;
+    }
+    if (head->length == 0)
+        return 0;
+    connection->watched += length;
+    passes = look(connection);
     if (passes < 0)
         return passes;
     if (passes == 0) {
@@ -105,8 +159,11 @@ int filter_first(struct connection *connection, const char *data, size_t length,
             timer_begin(&connection->gateway->loop, &connection->timer, TIMER_HANDSHAKE, on_slow);
         return 0;
     }
-    connection_keep(connection);
-    text_add_bytes(out, head->data, head->length);
+    pass_watched(connection, out);
+    if (connection->timer.call == on_slow || passes == 1)
+        connection_keep(connection);
+    if (passes == 2)
+        return 0;
     text_free(head);
     connection->filters[FROM_CLIENT] = NULL;
     return 0;

@@ -83,6 +83,8 @@ struct connection {
     bool dialled;           /* it was */
     bool by_upstream;       /* through another proxy */
     struct text head;       /* bytes of the client that wait for their rest */
+    size_t passed;          /* those of head that went on all the same */
+    size_t watched;         /* bytes of its first line so far; more than stand in head: it is cut in front */
     struct text answer;     /* and of the server */
     struct text first;      /* what the server gets first: a rewritten head, CONNECT */
     /* What the client, and the server sends passes it: @length bytes on their way; what may go on is added to

@@ -314,6 +314,46 @@ int http_looks(const char *data, size_t length)
     return end - data >= 8 && memcmp(end - 8, "HTTP/1.", 7) == 0 ? 1 : -1;
 }
 
+/* The next word at @at, up to @end. Return: whether there is one. */
+static bool next_word(const char **at, const char *end, struct piece *ret_word)
+{
+    while (*at < end && (unsigned char)**at <= ' ')
+        (*at)++;
+    ret_word->at = *at;
+    while (*at < end && (unsigned char)**at > ' ')
+        (*at)++;
+    ret_word->length = (size_t)(*at - ret_word->at);
+    return ret_word->length > 0;
+}
+
+static bool is_version(const struct piece *word)
+{
+    struct piece front = {word->at, 5};
+
+    return word->length > 5 && http_piece_is(&front, "http/");
+}
+
+int http_first_line(const char *data, size_t length)
+{
+    static const char other[] = "PRI * HTTP/2.0";
+    const char *end = data, *at = data;
+    struct piece word, version = {0};
+    size_t words = 0;
+    bool third = false;
+
+    while (end < data + length && *end != '\r' && *end != '\n')
+        end++;
+    if (end == data + length)
+        return 0;
+    if ((size_t)(end - data) == sizeof(other) - 1 && memcmp(data, other, sizeof(other) - 1) == 0)
+        return -1;
+    while (next_word(&at, end, &word)) {
+        version = word;
+        third = third || (++words == 3 && is_version(&word));
+    }
+    return third || is_version(&version) ? 1 : -1;
+}
+
 /* What concerns the connection to us and not the request; Connection may name more. */
 static bool is_hop(const struct http_head *head, const struct piece *name)
 {

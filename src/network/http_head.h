@@ -63,6 +63,16 @@ ssize_t http_answer(const char *data, size_t length, const char *method, struct 
  */
 int http_looks(const char *data, size_t length);
 
+/*
+ * http_first_line() - does a line of HTTP/1 stand at the beginning, as the most lenient server would read it?
+ *
+ * Whatever white space parts its words, in whatever letters its method and version are. A line may end with
+ * CR or LF.
+ *
+ * Return: 1, 0: the line goes on, -1: no.
+ */
+int http_first_line(const char *data, size_t length);
+
 /* http_piece_is() - is it @text, whatever the case of its letters? */
 bool http_piece_is(const struct piece *piece, const char *text);
 

@@ -266,3 +266,39 @@ TEST_EACH(request_is_told_from_others, struct look, looks)
 {
     check_int(http_looks(row->text, strlen(row->text)), row->answer);
 }
+
+static const struct look lines[] = {
+    {"a request", "GET / HTTP/1.1\r\n", 1},
+    {"a bare LF", "GET / HTTP/1.1\n", 1},
+    {"a bare CR", "GET / HTTP/1.1\rHost: a.test\r\r", 1},
+    {"half a request", "GET / HT", 0},
+    {"a whole one without its end", "GET / HTTP/1.1", 0},
+    {"nothing", "", 0},
+    {"small letters", "get / HTTP/1.1\r\n", 1},
+    {"a small version", "GET / http/1.1\r\n", 1},
+    {"a method of signs", "M-SEARCH / HTTP/1.1\r\n", 1},
+    {"a method of digits", "0GET / HTTP/1.1\r\n", 1},
+    {"a method with a control", "\x01GET / HTTP/1.1\r\n", 1},
+    {"a space in front", " GET / HTTP/1.1\r\n", 1},
+    {"tabs", "GET\t/\tHTTP/1.1\r\n", 1},
+    {"vertical tabs", "GET\v/\vHTTP/1.1\r\n", 1},
+    {"many spaces", "GET   /   HTTP/1.1   \r\n", 1},
+    {"a space behind", "GET / HTTP/1.1 \r\n", 1},
+    {"a word behind", "GET / HTTP/1.1 x\r\n", 1},
+    {"a space in the path", "GET /a b HTTP/1.1\r\n", 1},
+    {"no path", "GET HTTP/1.1\r\n", 1},
+    {"an odd version", "GET / HTTP/01.01\r\n", 1},
+    {"version 0.9, written", "GET / HTTP/0.9\r\n", 1},
+    {"HTTP/2", "PRI * HTTP/2.0\r\n", -1},
+    {"not quite HTTP/2", "PRI * HTTP/2.0 \r\n", 1},
+    {"another protocol", "EHLO a.test\r\n", -1},
+    {"SSH", "SSH-2.0-x\r\n", -1},
+    {"RTSP", "OPTIONS * RTSP/1.0\r\n", -1},
+    {"a line of a server's log", "192.0.2.1 - - [x] \"GET / HTTP/1.1\" 200 5 \"-\" \"curl\"\n", -1},
+    {"a binary protocol", "\x01\x02\x03\n", -1},
+};
+
+TEST_EACH(first_line_is_read_as_the_most_lenient_server_does, struct look, lines)
+{
+    check_int(http_first_line(row->text, strlen(row->text)), row->answer);
+}

@@ -436,6 +436,36 @@ def names_within(world):
 
 
 @test
+def requests_that_only_servers_take_for_some(world):
+    """Empty lines in front, odd methods, odd white space: the head behind it is read like every other."""
+    setup = Setup(world)
+    host, other = b'\r\nHost: one.test\r\n\r\n', b'\r\nHost: two.test\r\n\r\n'
+    rows = [('empty lines in front', b'\r\n' * 9000 + b'GET / HTTP/1.1' + host, True), ('a text without an end', b'00000001', True), ('small words', b'hello\n', True),
+            ('a line of a log', b'1.2.3.4 - - "GET / HTTP/1.1" 200 "curl"\n' + other, True), ('a long line', b'x' * 40000 + b'\n', True), ('zeros', bytes(70000), True)]
+    for what, line in (('an empty line', b'\r\nGET / HTTP/1.1'), ('many empty lines', b'\r\n' * 9000 + b'GET / HTTP/1.1'), ('a line feed', b'\nGET / HTTP/1.1'),
+                       ('a method of signs', b'X-GET / HTTP/1.1'), ('small letters', b'get / HTTP/1.1'), ('digits', b'0 / HTTP/1.1'), ('a space in front', b' GET / HTTP/1.1'),
+                       ('a tab', b'GET\t/ HTTP/1.1'), ('spaces', b'GET  /  HTTP/1.1'), ('a space behind', b'GET / HTTP/1.1 '), ('a small version', b'GET / http/1.1'),
+                       ('a path with a space', b'GET /a b HTTP/1.1'), ('a long path', b'get /' + b'a' * 40000 + b' HTTP/1.1')):
+        rows.append((what, line + other, False))
+        rows.append((what + ', in pieces', line + other, None))
+    for what, data, good in rows:
+        sock = dial(world, setup.address('one.test'), 80 if good is None else 7)
+        step = 1 if good is None and len(data) < 1000 else 5000
+        with contextlib.suppress(OSError):
+            for at in range(0, len(data), step):
+                sock.sendall(data[at:at + step])
+            sock.shutdown(socket.SHUT_WR)
+        got = read_all(sock)
+        if good:
+            same(got, data + b'end', what)
+        else:  # what was not yet a request may have gone on; and who was still sending has heard of the reset
+            check(b'two.test' not in got and not got.endswith(b'end'), f'{what}: {got[-100:]}')
+    check(not any(b'two.test' in request for request in REQUESTS), f'the request came: {REQUESTS}')
+    reasons = [m['refused'] for m in setup.ends() if m['type'] == 'closed' and m['refused']]
+    same((set(reasons), len(reasons)), ({'http-host', 'bad-request'}, sum(not good for _, _, good in rows)), 'reasons')
+
+
+@test
 def server_speaks_first(world):
     setup = Setup(world)
     listener = world.listen('world', SERVER, 22)
