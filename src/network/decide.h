@@ -10,7 +10,7 @@
 #ifndef CONFINE_NETWORK_DECIDE_H
 #define CONFINE_NETWORK_DECIDE_H
 
-#include "network/address.h"
+#include "network/socket_address.h"
 
 #define NAME_SIZE   256 /* a canonical name and its NUL */
 #define OPTION_SIZE 320 /* `--allow private:NAME:PORT` */

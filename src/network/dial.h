@@ -8,7 +8,7 @@
 #ifndef CONFINE_NETWORK_DIAL_H
 #define CONFINE_NETWORK_DIAL_H
 
-#include "network/address.h"
+#include "network/socket_address.h"
 #include "network/loop.h"
 #include "network/resolve.h"
 

@@ -10,7 +10,7 @@
 #ifndef CONFINE_NETWORK_POOL_H
 #define CONFINE_NETWORK_POOL_H
 
-#include "network/address.h"
+#include "network/socket_address.h"
 #include "network/decide.h"
 #include "network/loop.h"
 #include "network/protocol.h"

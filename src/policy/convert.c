@@ -173,9 +173,14 @@ static int convert_writable(struct converting *converting, const char *name, con
 static void add_rule(struct converting *converting, const char *name, const char *text, const char *key)
 {
     json_t *network = json_object_get(converting->policy, "network");
+    const char *why, *instead;
     struct rule rule;
 
     (void)key;
+    if (rule_parse(text, &rule) && rule_useless(&rule, &why, &instead)) {
+        note(converting, "%s: %s is left out: %s (%s)", name, QUOTE(text), why, instead);
+        return;
+    }
     if (!rule_parse(text, &rule)) {
         note(converting,
              "%s: %s is left out: it is no rule here (confine-policy(5): an address needs a port)", name,

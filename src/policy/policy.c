@@ -455,6 +455,19 @@ static int check_opening(enum list list, const struct policy_key *key, const str
     return error_hint(error, "%s", instead);
 }
 
+/* A rule that nothing could ever match would be taken for a wider one. */
+static int check_rule(const struct policy_key *key, const struct entry *entry, struct error *error)
+{
+    const char *why, *instead;
+    struct rule rule;
+
+    if (key->kind != KIND_RULES || !rule_parse(entry->value, &rule) || !rule_useless(&rule, &why, &instead))
+        return 0;
+    policy_refuse(error, &entry->origin, "useless-rule", "%s%s%s: %s", NAME_BEFORE(key, &entry->origin),
+                  QUOTE(entry->value), why);
+    return error_hint(error, "%s", instead);
+}
+
 /* A lock on a list that narrows is about taking back; on any other it is about adding. */
 static int check_lock(const struct policy *policy, const struct policy_key *key, const struct entry *entry,
                       struct error *error)
@@ -505,6 +518,8 @@ int policy_add_entry(struct policy *policy, enum list list, const struct entry *
         result = refuse_entry(key, entry, error);
     else
         result = check_opening(list, key, entry, error);
+    if (result == 0 && !entry->remove)
+        result = check_rule(key, entry, error);
     if (result == 0)
         result = check_lock(policy, key, entry, error);
     if (result < 0)

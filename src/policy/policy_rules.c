@@ -7,6 +7,9 @@
  */
 #include "policy/policy_rules.h"
 
+#include "policy/address.h"
+#include "policy/resolve.h"
+
 #include <arpa/inet.h>
 
 /* A port at TEXT that ends at any byte of ENDS. Return: behind it, NULL if there is none. */
@@ -139,6 +142,62 @@ bool rule_parse(const char *text, struct rule *ret_rule)
         return true;
     }
     return colon && !ret_rule->private && !ret_rule->wildcard && read_address(ret_rule);
+}
+
+static const struct useless {
+    const char *network; /* whose addresses they are; NULL: all of the kind */
+    enum address_kind kind;
+    const char *why, *instead;
+} useless[] = {
+    {NETWORK_POOL4, 0, "inside, these addresses stand for names", "name the host"},
+    {NETWORK_POOL6, 0, "inside, these addresses stand for names", "name the host"},
+    {"::ffff:0:0/96", 0, "this is an IPv4 address", "write it as such"},
+    {"fe80::/10", 0, "a link-local address needs a device, for which a rule has no place",
+     "use another address of that host"},
+    {NULL, ADDRESS_LOOPBACK, "a loopback address is the command's own inside",
+     "--forward PORT leads to a port of this machine"},
+    {NULL, ADDRESS_NEVER, "no connection leads to such an address",
+     "a rule names hosts; 0.0.0.0/0 and [::]/0 are all of them"},
+};
+
+/* Is all of the rule in NETWORK, `10.0.0.0/8`? */
+static bool is_within(const struct rule *rule, const char *network)
+{
+    struct rule outer = {.address = true, .bits = (unsigned)strtoul(strchr(network, '/') + 1, NULL, 10)};
+    struct address address = {.six = strchr(rule->name, ':')};
+
+    snprintf(outer.name, sizeof(outer.name), "%.*s", (int)strcspn(network, "/"), network);
+    return rule->bits >= outer.bits &&
+           inet_pton(address.six ? AF_INET6 : AF_INET, rule->name, address.bytes) == 1 &&
+           address_in_rule(&outer, &address);
+}
+
+bool rule_useless(const struct rule *rule, const char **ret_why, const char **ret_instead)
+{
+    static const char own[] = "localhost";
+    size_t length = strlen(rule->name);
+    struct address_range range = {ADDRESS_PUBLIC, 0};
+    struct address address;
+
+    if (!rule->address) {
+        *ret_why = "it is the command's own inside";
+        *ret_instead = "--forward PORT leads to a port of this machine";
+        return length >= sizeof(own) - 1 && strcmp(rule->name + length - (sizeof(own) - 1), own) == 0 &&
+               (length == sizeof(own) - 1 || rule->name[length - sizeof(own)] == '.');
+    }
+    if (address_parse(rule->name, &address))
+        range = address_range(&address);
+    for (size_t i = 0; i < ARRAY_SIZE(useless); i++) {
+        const struct useless *row = &useless[i];
+
+        if (row->network ? !is_within(rule, row->network)
+                         : range.kind != row->kind || rule->bits < range.bits)
+            continue;
+        *ret_why = row->why;
+        *ret_instead = row->instead;
+        return true;
+    }
+    return false;
 }
 
 /* Does OUTER, a wildcard, hold every name that INNER means? */

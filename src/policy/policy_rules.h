@@ -25,6 +25,15 @@ struct rule {
  * port means 443 and 80; an address must have one. */
 bool rule_parse(const char *text, struct rule *ret_rule);
 
+/*
+ * rule_useless() - can a rule that was read not be followed, whatever it meets?
+ * @ret_why:     static: completes `RULE: `
+ * @ret_instead: static: what to say instead
+ *
+ * Return: whether it is so. A network that merely holds such addresses is followed for all others.
+ */
+bool rule_useless(const struct rule *rule, const char **ret_why, const char **ret_instead);
+
 /* rule_meet() - what both allow. Addresses meet only when they are the same: less than could be, never more.
  * Return: true, or false when nothing is left. */
 bool rule_meet(const struct rule *a, const struct rule *b, struct rule *ret_rule);

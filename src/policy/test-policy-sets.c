@@ -227,6 +227,57 @@ TEST_EACH(rules_are_read, struct rule_row, rules)
     text_free(&text);
 }
 
+static const struct useless_row {
+    const char *name, *instead; /* NULL: it can be followed */
+} useless[] = {
+    {"example.org", NULL},
+    {"localhost.example.org", NULL},
+    {"notlocalhost:80", NULL},
+    {"localhost", "--forward"},
+    {"LocalHost:3000", "--forward"},
+    {"a.localhost:80", "--forward"},
+    {"*.localhost", "--forward"},
+    {"private:localhost:80", "--forward"},
+    {"127.0.0.1:80", "--forward"},
+    {"127.0.0.0/8:80", "--forward"},
+    {"127.9.0.0/16:80", "--forward"},
+    {"[::1]:80", "--forward"},
+    {"126.0.0.0/7:80", NULL},
+    {"0.0.0.0/0:443", NULL},
+    {"[::]/0:443", NULL},
+    {"0.0.0.0:80", "0.0.0.0/0"},
+    {"0.1.2.3:80", "0.0.0.0/0"},
+    {"[::]:80", "0.0.0.0/0"},
+    {"224.0.0.1:80", "0.0.0.0/0"},
+    {"239.0.0.0/8:80", "0.0.0.0/0"},
+    {"255.255.255.255:80", "0.0.0.0/0"},
+    {"[ff02::1]:80", "0.0.0.0/0"},
+    {"[::ffff:1.2.3.4]:80", "as such"},
+    {"[::ffff:127.0.0.1]:80", "as such"},
+    {"[::ffff:0:0]/96:80", "as such"},
+    {"[64:ff9b::127.0.0.1]:80", "0.0.0.0/0"},
+    {"[fe80::1]:80", "another address"},
+    {"[fe80::]/10:80", "another address"},
+    {"198.18.0.5:80", "name the host"},
+    {"198.18.0.0/15:80", "name the host"},
+    {"198.0.0.0/8:80", NULL},
+    {"[fdc0:ffee:c0f1::5]:80", "name the host"},
+    {"[fdc0:ffee:c0f2::5]:80", NULL},
+    {"10.0.0.0/8:80", NULL},
+    {"169.254.169.254:80", NULL},
+    {"192.0.2.1:80", NULL},
+};
+
+TEST_EACH(rules_that_cannot_be_followed_are_told, struct useless_row, useless)
+{
+    const char *why = NULL, *instead = NULL;
+    struct rule rule;
+
+    need(rule_parse(row->name, &rule));
+    if (check_int(rule_useless(&rule, &why, &instead), row->instead != NULL) && row->instead)
+        check(why && strstr(instead, row->instead));
+}
+
 static const struct meet_row {
     const char *name, *a, *b, *both;
 } meetings[] = {

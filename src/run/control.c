@@ -300,12 +300,16 @@ static int take_stdin_close(struct control *control, const json_t *message, stru
 static int take_allow(struct control *control, const json_t *message, struct error *error)
 {
     const char *value = json_string_value(json_object_get(message, "rule"));
+    const char *why, *instead;
     struct text rule = {0};
     struct rule parsed;
     int r;
 
     if (!value || !rule_parse(value, &parsed))
         return refuse(error, "bad-member", "rule: a rule as --allow takes it must be here");
+    if (rule_useless(&parsed, &why, &instead))
+        return error_set(error, ERROR_USAGE, EINVAL, "useless-rule", "allow: %s: %s (%s)", QUOTE(value), why,
+                         instead);
     rule_text(&parsed, &rule);
     r = rule.failed ? error_no_memory(error) : supervise_allow(control->supervision, rule.data, error);
     text_free(&rule);

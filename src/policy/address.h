@@ -4,12 +4,10 @@
  * Should:  look through every form in which an IPv4 address stands in an IPv6 one.
  * Mustn't: call an address public that no row of the tables knows to be.
  */
-#ifndef CONFINE_NETWORK_ADDRESS_H
-#define CONFINE_NETWORK_ADDRESS_H
+#ifndef CONFINE_POLICY_ADDRESS_H
+#define CONFINE_POLICY_ADDRESS_H
 
 #include "policy/policy_rules.h"
-
-#include <sys/socket.h>
 
 struct address {
     bool six;
@@ -33,15 +31,12 @@ struct address_range {
     unsigned bits;
 };
 
-/* address_read() - of a socket address; an IPv4-mapped one becomes IPv4. Return: false for other families. */
-bool address_read(const struct sockaddr *from, struct address *ret_address);
+/* address_unmap() - an IPv4-mapped one becomes IPv4; every other stays. */
+void address_unmap(struct address *address);
 
 /* address_parse() - of text, in the one spelling that everybody reads alike: dotted decimal of four numbers,
  * or IPv6 without brackets and zone. Return: true, or false for everything else. */
 bool address_parse(const char *text, struct address *ret_address);
-
-/* address_socket() - for connect(). Return: its length. */
-socklen_t address_socket(const struct address *address, uint16_t port, struct sockaddr_storage *ret_socket);
 
 #define ADDRESS_TEXT 48
 /* address_text() - Return: @buffer, ADDRESS_TEXT bytes. */
@@ -49,10 +44,6 @@ const char *address_text(const struct address *address, char *buffer);
 
 /* address_range() - what @address is, and the narrowest range that says so. */
 struct address_range address_range(const struct address *address);
-
-/* address_is_own() - is it one of this machine's, as far as this network namespace knows? Asked of the
- * kernel. Return: 1, 0, or -errno when it cannot be known. */
-int address_is_own(const struct address *address);
 
 /* address_in_rule() - does the address rule @rule hold @address? Ports are not looked at. */
 bool address_in_rule(const struct rule *rule, const struct address *address);
