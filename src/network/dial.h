@@ -8,9 +8,9 @@
 #ifndef CONFINE_NETWORK_DIAL_H
 #define CONFINE_NETWORK_DIAL_H
 
-#include "network/socket_address.h"
 #include "network/loop.h"
 #include "network/resolve.h"
+#include "network/socket_address.h"
 
 struct dial_attempt {
     struct watch watch; /* first */

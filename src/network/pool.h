@@ -10,10 +10,10 @@
 #ifndef CONFINE_NETWORK_POOL_H
 #define CONFINE_NETWORK_POOL_H
 
-#include "network/socket_address.h"
 #include "network/decide.h"
 #include "network/loop.h"
 #include "network/protocol.h"
+#include "network/socket_address.h"
 
 #define POOL_PINNED 4096 /* numbers below and this one are the supervisor's; 0 and 1 nobody's */
 #define POOL_MOST   (POOL_PINNED + PROTOCOL_NAMES)
