@@ -121,6 +121,15 @@ static int add_grant(struct proposal *proposal, const json_t *grant, const json_
     return r < 0 ? r : added + (r > 0);
 }
 
+/* A name was looked up where nobody answers. Which one, the gateway of a listed network will tell. */
+static bool is_lookup(const json_t *denial)
+{
+    const char *port = strrchr(text_of(denial, "address"), ':');
+
+    return port && strcmp(port, ":53") == 0 && strcmp(text_of(denial, "rule"), "network none") == 0 &&
+           strcmp(text_of(denial, "operation"), "bind") != 0;
+}
+
 int proposal_take(struct proposal *proposal, const json_t *report)
 {
     const json_t *items = json_object_get(json_object_get(report, "denials"), "items");
@@ -134,6 +143,9 @@ int proposal_take(struct proposal *proposal, const json_t *report)
             continue;
         if (json_is_object(grant) && !json_object_get(denial, "path_b64")) {
             r = add_grant(proposal, grant, denial);
+            added += r > 0 ? r : 0;
+        } else if (is_lookup(denial)) {
+            r = add(proposal, "network", "listed", denial);
             added += r > 0 ? r : 0;
         } else {
             _cleanup_free_ char *why = say_why(denial);

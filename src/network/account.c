@@ -123,6 +123,26 @@ static void count(struct gateway *gateway, struct tally *tally, uint64_t connect
         timer_begin(&gateway->loop, &gateway->count_timer, TIMER_SOON, on_count);
 }
 
+void account_given(struct gateway *gateway, const char *name)
+{
+    static const char *const keys[] = {"four", "six"};
+    char text[ADDRESS_TEXT];
+    struct address address;
+    struct writer writer;
+
+    if (gateway->given++ < PROTOCOL_ITEMS) {
+        write_start(&writer, "given");
+        writer_text(&writer, "name", name);
+        for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+            writer_text(&writer, keys[i],
+                        pool_address(&gateway->pool, gateway->pool.fresh, i == 1, &address)
+                            ? address_text(&address, text)
+                            : NULL);
+        say(gateway, &writer);
+    }
+    gateway->pool.fresh = 0;
+}
+
 void account_flush(struct gateway *gateway)
 {
     struct writer writer;
@@ -253,7 +273,7 @@ void account_name(struct gateway *gateway, const char *name)
     bool new;
 
     snprintf(like.name, sizeof(like.name), "%s", name);
-    snprintf(like.option, sizeof(like.option), "--allow %s", name);
+    decide_option(name, like.option);
     tally = find_tally(gateway, &like, &new);
     if (new && gateway->items[REFUSED] < PROTOCOL_ITEMS) {
         write_start(&writer, "connection");

@@ -118,18 +118,6 @@ bool target_read(const char *text, size_t length, bool brackets, uint16_t port, 
     return !bracketed && name_read(text, length, ret_target->name);
 }
 
-static bool name_in_rule(const struct rule *rule, const char *name)
-{
-    size_t length = strlen(name), rule_length = strlen(rule->name);
-
-    if (rule->address)
-        return false;
-    if (!rule->wildcard)
-        return strcmp(rule->name, name) == 0;
-    return length > rule_length + 1 && name[length - rule_length - 1] == '.' &&
-           strcmp(name + length - rule_length, rule->name) == 0;
-}
-
 static bool port_in_rule(const struct rule *rule, uint16_t port)
 {
     for (size_t i = 0; i < rule->port_count; i++)
@@ -141,7 +129,7 @@ static bool port_in_rule(const struct rule *rule, uint16_t port)
 bool decide_name(const struct rules *rules, const char *name)
 {
     for (size_t i = 0; i < rules->count; i++)
-        if (name_in_rule(&rules->items[i], name))
+        if (rule_has_name(&rules->items[i], name))
             return true;
     return false;
 }
@@ -150,11 +138,29 @@ bool decide_name(const struct rules *rules, const char *name)
 static void write_option(char option[OPTION_SIZE], const char *before, const struct target *target)
 {
     bool six = target->is_address && strchr(target->name, ':');
+    const char *why, *instead;
+    struct rule rule;
     bool usual = !target->is_address && (target->port == 443 || target->port == 80 || target->port == 0);
 
     snprintf(option, OPTION_SIZE, "--allow %s%s%s%s", before, six ? "[" : "", target->name, six ? "]" : "");
     if (!usual)
         snprintf(option + strlen(option), OPTION_SIZE - strlen(option), ":%u", target->port);
+    /* One that cannot work is none. */
+    if (!rule_parse(option + strlen("--allow "), &rule)) {
+        option[0] = '\0';
+    } else if (rule_useless(&rule, &why, &instead)) {
+        option[0] = '\0';
+        if (target->port > 0 && strstr(instead, "--forward"))
+            snprintf(option, OPTION_SIZE, "--forward %u", target->port);
+    }
+}
+
+void decide_option(const char *name, char ret_option[OPTION_SIZE])
+{
+    struct target target = {.port = 0};
+
+    snprintf(target.name, sizeof(target.name), "%s", name);
+    write_option(ret_option, "", &target);
 }
 
 /* Does the rule name @address so closely that it means what this is? */
@@ -198,7 +204,7 @@ static void write_address_option(char option[OPTION_SIZE], const struct target *
     option[0] = '\0';
     if (reason == REASON_LOOPBACK)
         snprintf(option, OPTION_SIZE, "--forward %u", target->port);
-    else if (reason != REASON_NEVER)
+    else if (reason != REASON_NEVER && reason != REASON_METADATA) /* credentials are not offered */
         write_option(option, "", target);
 }
 
@@ -215,7 +221,7 @@ static void decide_literal(const struct rules *rules, const struct target *targe
 
 void decide_target(const struct rules *rules, const struct target *target, struct verdict *ret_verdict)
 {
-    bool found = false;
+    bool found = false, private = false;
 
     *ret_verdict = (struct verdict){.reason = REASON_NOT_LISTED};
     if (target->is_address) {
@@ -225,8 +231,9 @@ void decide_target(const struct rules *rules, const struct target *target, struc
     for (size_t i = 0; i < rules->count; i++) {
         const struct rule *rule = &rules->items[i];
 
-        if (!name_in_rule(rule, target->name))
+        if (!rule_has_name(rule, target->name))
             continue;
+        private = private || rule->private;
         if (!port_in_rule(rule, target->port)) {
             ret_verdict->reason = found ? REASON_NONE : REASON_PORT;
             continue;
@@ -238,7 +245,7 @@ void decide_target(const struct rules *rules, const struct target *target, struc
         ret_verdict->private = ret_verdict->private || rule->private;
     }
     if (!found)
-        write_option(ret_verdict->option, "", target);
+        write_option(ret_verdict->option, private ? "private:" : "", target);
 }
 
 enum reason decide_address(const struct rules *rules, const struct target *target,

@@ -82,6 +82,9 @@ void decide_target(const struct rules *rules, const struct target *target, struc
 /* decide_name() - does any rule have this name, on whatever port? */
 bool decide_name(const struct rules *rules, const char *name);
 
+/* decide_option() - what would allow @name; empty where nothing would. */
+void decide_option(const char *name, char ret_option[OPTION_SIZE]);
+
 /* decide_address() - may @target, which decide_target() allowed, be reached at @address, to which its name
  * led? Return: REASON_NONE or why not; then @ret_option says what would allow it. */
 enum reason decide_address(const struct rules *rules, const struct target *target,

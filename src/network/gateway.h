@@ -116,7 +116,7 @@ struct gateway {
     struct timer count_timer;
     struct tally *tallies;
     size_t tally_count, tally_counts[2]; /* all; of what is allowed, and refused */
-    uint64_t last_id, items[2];
+    uint64_t last_id, items[2], given;
     struct timer end_timer; /* while what the command has said last goes out */
     bool started, ending;
     bool ended; /* `ended` is said, and nothing follows it */
@@ -144,6 +144,8 @@ void supervisor_want_socket(struct gateway *gateway, uint64_t id, bool six);
 void account_decided(struct connection *connection);
 void account_closed(struct connection *connection, const char *error);
 void account_name(struct gateway *gateway, const char *name); /* DNS: a refused one */
+/* account_given() - the pool has just given an address to @name: who sees it inside knows no name. */
+void account_given(struct gateway *gateway, const char *name);
 void account_flush(struct gateway *gateway);
 
 /* --- listener.c

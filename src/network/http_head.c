@@ -333,25 +333,31 @@ static bool is_version(const struct piece *word)
     return word->length > 5 && http_piece_is(&front, "http/");
 }
 
-int http_first_line(const char *data, size_t length)
+/* Are the words up to @end a request's first line? */
+static bool is_first_line(const char *at, const char *end)
 {
-    static const char other[] = "PRI * HTTP/2.0";
-    const char *end = data, *at = data;
-    struct piece word, version = {0};
-    size_t words = 0;
+    struct piece word, last = {0};
     bool third = false;
 
-    while (end < data + length && *end != '\r' && *end != '\n')
-        end++;
-    if (end == data + length)
-        return 0;
-    if ((size_t)(end - data) == sizeof(other) - 1 && memcmp(data, other, sizeof(other) - 1) == 0)
-        return -1;
-    while (next_word(&at, end, &word)) {
-        version = word;
-        third = third || (++words == 3 && is_version(&word));
+    for (size_t words = 1; next_word(&at, end, &word); words++) {
+        last = word;
+        third = third || (words == 3 && is_version(&word));
     }
-    return third || is_version(&version) ? 1 : -1;
+    return third || is_version(&last);
+}
+
+int http_first_line(const char *data, size_t length)
+{
+    static const char other[] = "PRI * HTTP/2.0\r\n";
+    const char *carriage = memchr(data, '\r', length), *end = memchr(data, '\n', length);
+
+    if (length >= sizeof(other) - 1 && memcmp(data, other, sizeof(other) - 1) == 0)
+        return -1;
+    if (carriage && length == sizeof(other) - 2 && memcmp(data, other, length) == 0)
+        return 0; /* it may still become the other one */
+    if (carriage && is_first_line(data, carriage))
+        return 1;
+    return !end ? 0 : is_first_line(data, end) ? 1 : -1;
 }
 
 /* What concerns the connection to us and not the request; Connection may name more. */

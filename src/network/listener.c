@@ -103,6 +103,8 @@ static size_t answer(struct gateway *gateway, const unsigned char *question, siz
 
     if (said == DNS_REFUSED && name[0])
         account_name(gateway, name);
+    if (gateway->pool.fresh)
+        account_given(gateway, name);
     return said == DNS_NOTHING ? 0 : reply_length;
 }
 

@@ -111,6 +111,7 @@ uint32_t pool_take(struct pool *pool, const char *name)
             return 0;
         if (number > pool->used)
             pool->used = number;
+        pool->fresh = number;
     }
     use_name(pool, number);
     return number;

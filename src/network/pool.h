@@ -27,6 +27,7 @@ struct pool_name {
 struct pool {
     bool have[2]; /* IPv4, IPv6 */
     struct address base[2];
+    uint32_t fresh;          /* the number that was given to a name last; 0: somebody has heard of it */
     uint32_t used;           /* the numbers above POOL_PINNED up to here have been given out */
     struct pool_name *names; /* by number */
     uint32_t *heads;         /* by hash */

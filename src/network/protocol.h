@@ -51,6 +51,8 @@
  *                  connections of its kind, and for a name that is asked for again and again. "name": null:
  *                  everything that exceeds the bounds of the counting as well; what was refused of that is
  *                  a sum of its own ("refused": "various").
+ *   given          {"name": NAME, "four": ADDRESS|null, "six": ADDRESS|null} a name has got an address of its
+ *                  own; the first PROTOCOL_ITEMS of them, each before it is answered.
  *   allowed        {"rule": RULE} as it was sent.
  *   allow-refused  {"rule": RULE, "reason": TEXT}
  *   listen-wanted  {"port": N, "name": NAME|null} behind `allowed`, for each port of the rule without a

@@ -271,6 +271,8 @@ static const struct look lines[] = {
     {"a request", "GET / HTTP/1.1\r\n", 1},
     {"a bare LF", "GET / HTTP/1.1\n", 1},
     {"a bare CR", "GET / HTTP/1.1\rHost: a.test\r\r", 1},
+    {"a CR in the line", "GET /\rx HTTP/1.1\nHost: a.test\n\n", 1},
+    {"a CR alone", "hello\r", 0},
     {"half a request", "GET / HT", 0},
     {"a whole one without its end", "GET / HTTP/1.1", 0},
     {"nothing", "", 0},

@@ -19,17 +19,6 @@ static bool has_link(const struct plan *plan, const char *name)
     return false;
 }
 
-/* Where whole networks are listed, it is the gateway that tells what of them was refused. */
-static bool allows_addresses(const struct policy *policy)
-{
-    const struct entries *allowed = &policy->list[LIST_ALLOW];
-
-    for (size_t i = 0; i < allowed->count; i++)
-        if (allowed->items[i].value[strspn(allowed->items[i].value, "[")] <= '9')
-            return true;
-    return policy->network != NETWORK_LISTED;
-}
-
 static void add_place(struct rules *rules, const char *path)
 {
     if (path && rules->place_count < PLACES_MOST)
@@ -41,13 +30,13 @@ void rules_make(struct rules *rules, const struct resolved *resolved, const stru
 {
     static const char *const own[] = {"/tmp", "/dev/shm", "/dev/pts"};
 
-    *rules = (struct rules){.resolved = resolved,
-                            .view = plan->own_tmp != NULL,
-                            .layer = has_link(plan, "landlock-run"),
-                            .protects = plan->own_tmp != NULL && !plan->foreign &&
-                                        !resolved->open[SURFACE_FS_PROTECTED],
-                            .cut = plan->own_tmp != NULL && resolved->policy->network == NETWORK_NONE,
-                            .listed = plan->own_tmp != NULL && !allows_addresses(resolved->policy)};
+    *rules = (struct rules){
+        .resolved = resolved,
+        .view = plan->own_tmp != NULL,
+        .layer = has_link(plan, "landlock-run"),
+        .protects = plan->own_tmp != NULL && !plan->foreign && !resolved->open[SURFACE_FS_PROTECTED],
+        .cut = plan->own_tmp != NULL && resolved->policy->network == NETWORK_NONE,
+        .listed = plan->own_tmp != NULL && !resolved->session && resolved->policy->network == NETWORK_LISTED};
     add_place(rules, tmp);
     for (size_t i = 0; rules->view && i < ARRAY_SIZE(own); i++)
         add_place(rules, own[i]);
@@ -200,9 +189,9 @@ struct verdict evaluate_network(const struct rules *rules, enum denial_operation
         inside = false;
     if (rules->cut && peer->inet && !inside)
         verdict.answer = ANSWER_REFUSED;
-    /* Whoever is asked for names there, the gateway answers. */
-    if (rules->listed && peer->inet && !peer->loopback && !peer->gateway && peer->port != PORT_NAMES &&
-        operation != DENIAL_BIND) {
+    /* A datagram's connection is made all the same: a libc asks so which address would be its own. */
+    if (rules->listed && peer->inet && !peer->loopback && operation != DENIAL_BIND && !peer->listened &&
+        !(peer->datagram && peer->local && operation == DENIAL_CONNECT)) {
         verdict.answer = ANSWER_REFUSED;
         if (!peer->datagram)
             verdict.surface = SURFACE_NET_LISTED;

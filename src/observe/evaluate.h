@@ -17,7 +17,7 @@ struct rules {
     bool layer;    /* a layer of Landlock holds files */
     bool protects; /* protected paths are held */
     bool cut;      /* no network but a loopback of its own */
-    bool listed;   /* and one behind which a gateway stands, for what is reached by name alone */
+    bool listed;   /* and listeners behind which a gateway stands: what comes to one, that tells of */
     const char *places[PLACES_MOST]; /* writable besides what is granted, by name */
     size_t place_count;
 };
@@ -76,7 +76,8 @@ struct peer {
     bool loopback; /* or no address at all: any */
     bool any;
     bool datagram;
-    bool gateway; /* one of those that stand for a name */
+    bool local;    /* with a list: an address that is the command's own network's */
+    bool listened; /* and somebody outside listens there */
     unsigned port;
 };
 

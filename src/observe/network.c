@@ -19,8 +19,6 @@
 
 #define PIDFD_OF_THREAD O_EXCL /* PIDFD_THREAD, Linux 6.9 */
 
-#define GATEWAY_NETWORK 0xc6120000U /* 198.18.0.0/15 */
-
 union address {
     struct sockaddr any;
     struct sockaddr_in inet;
@@ -56,43 +54,61 @@ static void put_number(char *room, unsigned number)
     number_join(room, ":", number, "");
 }
 
+/* @name: room for the address as text, INET6_ADDRSTRLEN. Return: whether it has one. */
+static bool read_peer(const union address *address, struct peer *peer, char *name)
+{
+    const struct in6_addr *six = &address->inet6.sin6_addr;
+    bool plain = address->any.sa_family == AF_INET, four = plain || IN6_IS_ADDR_V4MAPPED(six);
+    struct in_addr inside = address->inet.sin_addr;
+    uint32_t number;
+
+    if (!plain && four)
+        memcpy(&inside, six->s6_addr + 12, sizeof(inside));
+    number = ntohl(inside.s_addr);
+    peer->inet = true;
+    peer->any = four ? number == 0 : IN6_IS_ADDR_UNSPECIFIED(six);
+    peer->loopback = peer->any || (four ? number >> 24 == 127 : IN6_IS_ADDR_LOOPBACK(six));
+    peer->port = ntohs(plain ? address->inet.sin_port : address->inet6.sin6_port);
+    return inet_ntop(four ? AF_INET : AF_INET6, four ? (const void *)&inside : six, name, INET6_ADDRSTRLEN);
+}
+
+/* With a list: who is there inside? */
+static void look_inside(const struct judge *judge, const char *name, struct peer *peer)
+{
+    const struct own_network *network = &judge->rules.resolved->network;
+
+    peer->local = network_has(network, name);
+    peer->listened = network_listens(network, name, peer->port, peer->datagram);
+}
+
 static void judge_inet(const struct judge *judge, const struct notify_request *request,
                        enum denial_operation operation, const union address *address)
 {
-    bool four = address->any.sa_family == AF_INET;
-    const struct in6_addr *six = &address->inet6.sin6_addr;
-    uint32_t number = ntohl(address->inet.sin_addr.s_addr);
-    char name[INET6_ADDRSTRLEN + 16] = "[";
-    struct peer peer = {.inet = true, .datagram = false};
+    char plain[INET6_ADDRSTRLEN], name[INET6_ADDRSTRLEN + 16];
+    struct peer peer = {.datagram = operation == DENIAL_SEND};
     struct verdict verdict;
-    size_t length;
+    bool six;
+    int type;
 
-    if (!four && IN6_IS_ADDR_V4MAPPED(six))
-        number = (uint32_t)six->s6_addr[12] << 24 | (uint32_t)six->s6_addr[13] << 16 |
-                 (uint32_t)six->s6_addr[14] << 8 | six->s6_addr[15];
-    if (four || IN6_IS_ADDR_V4MAPPED(six)) {
-        peer.loopback = number >> 24 == 127 || number == 0;
-        peer.any = number == 0;
-        peer.gateway = number >> 17 == GATEWAY_NETWORK >> 17;
-    } else {
-        peer.loopback = IN6_IS_ADDR_LOOPBACK(six) || IN6_IS_ADDR_UNSPECIFIED(six);
-        peer.any = IN6_IS_ADDR_UNSPECIFIED(six);
-        peer.gateway = six->s6_addr[0] >> 1 == 0x7e; /* unique local addresses */
-    }
-    peer.port = ntohs(four ? address->inet.sin_port : address->inet6.sin6_port);
+    if (!read_peer(address, &peer, plain))
+        return;
+    if (judge->rules.listed)
+        look_inside(judge, plain, &peer);
     verdict = evaluate_network(&judge->rules, operation, &peer);
     if (verdict.answer != ANSWER_REFUSED)
         return;
-    peer.datagram = operation == DENIAL_SEND ||
-                    type_of((pid_t)request->pid, (int)(uint32_t)request->call.args[0]) == SOCK_DGRAM;
+    type = type_of((pid_t)request->pid, (int)(uint32_t)request->call.args[0]);
+    if (type != 0)
+        peer.datagram = type == SOCK_DGRAM;
+    if (judge->rules.listed)
+        look_inside(judge, plain, &peer);
     verdict = evaluate_network(&judge->rules, operation, &peer);
-    if (!inet_ntop(four ? AF_INET : AF_INET6, four ? (const void *)&address->inet.sin_addr : six,
-                   four ? name : name + 1, INET6_ADDRSTRLEN))
-        return;
-    length = strlen(name);
-    if (!four)
-        name[length++] = ']';
-    put_number(name + length, peer.port);
+    six = strchr(plain, ':');
+    memcpy(name, "[", 2);
+    memcpy(name + six, plain, strlen(plain) + 1);
+    if (six)
+        memcpy(name + 1 + strlen(plain), "]", 2);
+    put_number(name + strlen(name), peer.port);
     judge_refuse(judge, request, operation, &verdict, name, true, false);
 }
 

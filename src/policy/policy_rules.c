@@ -200,6 +200,18 @@ bool rule_useless(const struct rule *rule, const char **ret_why, const char **re
     return false;
 }
 
+bool rule_has_name(const struct rule *rule, const char *name)
+{
+    size_t length = strlen(name), rule_length = strlen(rule->name);
+
+    if (rule->address)
+        return false;
+    if (!rule->wildcard)
+        return strcmp(rule->name, name) == 0;
+    return length > rule_length + 1 && name[length - rule_length - 1] == '.' &&
+           strcmp(name + length - rule_length, rule->name) == 0;
+}
+
 /* Does OUTER, a wildcard, hold every name that INNER means? */
 static bool holds_name(const struct rule *outer, const struct rule *inner)
 {

@@ -34,6 +34,9 @@ bool rule_parse(const char *text, struct rule *ret_rule);
  */
 bool rule_useless(const struct rule *rule, const char **ret_why, const char **ret_instead);
 
+/* rule_has_name() - is it one for @name, which is in lower case? Ports are not looked at. */
+bool rule_has_name(const struct rule *rule, const char *name);
+
 /* rule_meet() - what both allow. Addresses meet only when they are the same: less than could be, never more.
  * Return: true, or false when nothing is left. */
 bool rule_meet(const struct rule *a, const struct rule *b, struct rule *ret_rule);

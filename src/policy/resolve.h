@@ -195,6 +195,16 @@ bool network_local(const struct rule *rule, char *word, size_t size);
 /* network_has() - do what is local and the pools hold this address? */
 bool network_has(const struct own_network *network, const char *address);
 
+/*
+ * network_listens() - does somebody outside listen for the command on @address and @port?
+ * @datagrams: for datagrams, else for connections
+ */
+bool network_listens(const struct own_network *network, const char *address, unsigned port, bool datagrams);
+
+/* network_name_at() - the name that has @address inside. Return: NULL: none, or one that only the gateway
+ * knows. */
+const char *network_name_at(const struct own_network *network, const char *address);
+
 /* network_gateway() - does somebody outside have to be there for it? */
 static inline bool network_gateway(const struct own_network *network)
 {

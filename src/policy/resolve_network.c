@@ -462,6 +462,29 @@ bool network_has(const struct own_network *network, const char *address)
     return holds(NETWORK_POOL4, address) || holds(NETWORK_LOCAL6, address);
 }
 
+bool network_listens(const struct own_network *network, const char *address, unsigned port, bool datagrams)
+{
+    const char *every = strchr(address, ':') ? EVERY_6 : EVERY_4;
+
+    for (size_t i = 0; i < network->listener_count; i++) {
+        const struct listener *listener = &network->listeners[i];
+
+        if (listener->port == port && datagrams == (listener->role == LISTENER_DNS) &&
+            (strcmp(listener->address, address) == 0 ||
+             (strcmp(listener->address, every) == 0 && network_has(network, address))))
+            return true;
+    }
+    return false;
+}
+
+const char *network_name_at(const struct own_network *network, const char *address)
+{
+    for (size_t i = 0; i < network->listener_count; i++)
+        if (network->listeners[i].name && strcmp(network->listeners[i].address, address) == 0)
+            return network->listeners[i].name;
+    return NULL;
+}
+
 void network_free(struct own_network *network)
 {
     for (size_t i = 0; i < network->listener_count; i++) {

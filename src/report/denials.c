@@ -7,6 +7,8 @@
  */
 #include "report/denials.h"
 
+#include "policy/address.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,18 +75,49 @@ static char *find_grant(const struct resolved *resolved, const struct denial *de
     return value;
 }
 
-/* The least that would have let it through: this one place; or, for a name that was asked for, a network
- * where names are answered. Return: 0 or -ENOMEM. */
-static int fill_network(struct denial *denial)
+/* A name was looked up, and nobody who answers is there. */
+static bool is_lookup(const struct denial *denial)
 {
-    const char *port = strrchr(denial->address, ':');
-    bool one = denial->surface == SURFACE_NET_LISTED || denial->surface == SURFACE_NET_TCP;
-    bool names = port && strcmp(port, ":53") == 0;
+    const char *port = denial->address ? strrchr(denial->address, ':') : NULL;
 
-    denial->key = one && denial->operation != DENIAL_BIND ? "allow" : "network";
-    denial->value = strdup(strcmp(denial->key, "allow") == 0 ? denial->address
-                           : names                           ? network_name(NETWORK_LISTED)
-                                                             : network_name(NETWORK_HOST));
+    return port && strcmp(port, ":53") == 0 && denial->operation != DENIAL_BIND && !denial->refused &&
+           denial->surface != SURFACE_NET_LISTED;
+}
+
+/* Is it a rule that would do, and that anybody should be shown? Credentials of the machine are not offered.
+ */
+static bool can_allow(const char *text)
+{
+    const char *why, *instead;
+    struct address address;
+    struct rule rule;
+
+    return rule_parse(text, &rule) && !rule_useless(&rule, &why, &instead) &&
+           !(rule.address && address_parse(rule.name, &address) &&
+             address_range(&address).kind == ADDRESS_METADATA);
+}
+
+/* The least that would have let it through: this one place, or a network that is not confined. Nothing where
+ * a name was looked up: which one is not known; and in a session, whose network was chosen at its start.
+ * Return: 0 or -ENOMEM. */
+static int fill_network(const struct resolved *resolved, struct denial *denial)
+{
+    bool one = (denial->surface == SURFACE_NET_LISTED || denial->surface == SURFACE_NET_TCP) &&
+               denial->operation != DENIAL_BIND;
+    struct text rule = {0};
+
+    if (resolved->session || is_lookup(denial))
+        return 0;
+    if (one) {
+        text_addf(&rule, "%s%s", denial->private ? "private:" : "", denial->address);
+        denial->value = rule.data && can_allow(rule.data) ? rule.data : NULL;
+        if (!denial->value)
+            text_free(&rule);
+        denial->key = denial->value ? "allow" : NULL;
+        return rule.failed ? -ENOMEM : 0;
+    }
+    denial->key = "network";
+    denial->value = strdup(network_name(NETWORK_HOST));
     return denial->value ? 0 : -ENOMEM;
 }
 
@@ -96,7 +129,7 @@ static int fill_grant(const struct resolved *resolved, struct denial *denial, en
     if (denial->by_mode || denial->surface == SURFACE_FS_DEVICE || (denial->path && is_kernels(denial->path)))
         return 0;
     if (denial->address)
-        return fill_network(denial);
+        return fill_network(resolved, denial);
     if (resolved->mode == MODE_READ_ONLY && resolved->workspace && rule == DENIAL_BY_DEFAULT && !reads &&
         path_contains(resolved->workspace, denial->path)) {
         denial->key = "mode";
@@ -184,10 +217,31 @@ static struct denial *find_refused(const struct denial_list *denials, const char
     return NULL;
 }
 
+/* The gateway knows best what would have let it through. */
+static int take_option(const struct resolved *resolved, const char *option, struct denial *denial)
+{
+    static const struct {
+        const char *front, *key;
+    } options[] = {{"--allow ", "allow"}, {"--forward ", "forward"}};
+
+    free(denial->value);
+    denial->value = NULL;
+    denial->key = NULL;
+    for (size_t i = 0; i < ARRAY_SIZE(options) && option && !resolved->session; i++) {
+        size_t length = strlen(options[i].front);
+
+        if (strncmp(option, options[i].front, length) != 0)
+            continue;
+        denial->key = options[i].key;
+        denial->value = strdup(option + length);
+        return denial->value ? 0 : -ENOMEM;
+    }
+    return 0;
+}
+
 static int add_refused(struct denial_list *denials, const struct resolved *resolved,
                        const struct connection *connection)
 {
-    static const char front[] = "--allow ";
     const char *name = connection->name ? connection->name : connection->address;
     struct denial denial = {.surface = SURFACE_NET_LISTED,
                             .refused = true,
@@ -212,17 +266,8 @@ static int add_refused(struct denial_list *denials, const struct resolved *resol
         item->count += denial.count;
     else
         r = denials_add(denials, resolved, &denial, DENIAL_BY_NETWORK, 0);
-    if (r == 0 && !item) { /* the gateway knows best what would have let it through */
-        item = &denials->items[denials->count - 1];
-        free(item->value);
-        item->value = NULL;
-        item->key = NULL;
-        if (connection->option && strncmp(connection->option, front, sizeof(front) - 1) == 0) {
-            item->key = "allow";
-            item->value = strdup(connection->option + sizeof(front) - 1);
-            r = item->value ? 0 : -ENOMEM;
-        }
-    }
+    if (r == 0 && !item)
+        r = take_option(resolved, connection->option, &denials->items[denials->count - 1]);
     text_free(&text);
     return r;
 }
@@ -262,8 +307,9 @@ size_t denials_notable(const struct denial_list *denials)
 static const struct {
     const char *key, *option;
 } grant_options[] = {
-    {"mode", "--mode"},           {"read", "--read"},      {"write", "--write"},     {"show", "--show"},
-    {"unprotect", "--unprotect"}, {"sockets", "--socket"}, {"network", "--network"}, {"allow", "--allow"},
+    {"mode", "--mode"},       {"read", "--read"},           {"write", "--write"},
+    {"show", "--show"},       {"unprotect", "--unprotect"}, {"sockets", "--socket"},
+    {"network", "--network"}, {"allow", "--allow"},         {"forward", "--forward"},
 };
 
 void denial_option(const struct denial *denial, struct text *text)
@@ -277,8 +323,11 @@ void denial_say(const struct denial *denial, size_t most, struct text *text)
 {
     char name[512];
 
-    text_addf(text, "%s %s", operations[denial->operation].phrase,
-              text_quote(name, sizeof(name), denial->path ? denial->path : denial->address, most));
+    text_quote(name, sizeof(name), denial->path ? denial->path : denial->address, most);
+    if (is_lookup(denial))
+        text_addf(text, "looking up a name at %s (names need --allow NAME)", name);
+    else
+        text_addf(text, "%s %s", operations[denial->operation].phrase, name);
 }
 
 /* The grant as a piece of a policy file. */
@@ -296,10 +345,10 @@ static void write_grant(struct writer *writer, const struct denial *denial)
         writer_object(writer, "network");
         writer_text(writer, "mode", denial->value);
         writer_end(writer);
-    } else if (strcmp(denial->key, "allow") == 0) {
+    } else if (strcmp(denial->key, "allow") == 0 || strcmp(denial->key, "forward") == 0) {
         writer_object(writer, "network");
         writer_text(writer, "mode", network_name(NETWORK_LISTED));
-        writer_array(writer, "allow");
+        writer_array(writer, denial->key);
         writer_text(writer, NULL, denial->value);
         writer_end(writer);
         writer_end(writer);
@@ -364,7 +413,7 @@ static void write_network(struct writer *writer, const struct denial_list *denia
 {
     bool host = false;
 
-    if (!has_key(denials, "network") && !has_key(denials, "allow"))
+    if (!has_key(denials, "network") && !has_key(denials, "allow") && !has_key(denials, "forward"))
         return;
     for (size_t i = 0; i < denials->count; i++)
         host = host || (denials->items[i].noise == DENIAL_NOTABLE && denials->items[i].key &&
@@ -374,6 +423,7 @@ static void write_network(struct writer *writer, const struct denial_list *denia
     writer_text(writer, "mode", network_name(host ? NETWORK_HOST : NETWORK_LISTED));
     if (!host)
         write_values(writer, denials, "allow", false);
+    write_values(writer, denials, "forward", false);
     writer_end(writer);
 }
 

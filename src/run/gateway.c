@@ -248,7 +248,7 @@ static void let_go(struct gateway *gateway)
         fd_close(gateway->listeners[i]);
     for (size_t i = 0; gateway->published && i < 2 * gateway->resolved->network.published_count; i++)
         fd_close(gateway->published[i]);
-    strings_free(&gateway->pinned);
+    gateway_forget(gateway);
     free(gateway->listeners);
     free(gateway->published);
     gateway->listeners = gateway->published = NULL;

@@ -13,6 +13,12 @@
 #include "run/hand.h"
 #include "run/part.h"
 
+/* A name that the gateway has given an address to. */
+struct given {
+    char *name;                       /* owned */
+    char address[2][NETWORK_ADDRESS]; /* IPv4, IPv6; empty: none */
+};
+
 struct gateway {
     bool wanted; /* the plan has one */
     const struct plan *plan;
@@ -28,6 +34,9 @@ struct gateway {
     int *published;      /* on the host's loopback, two for each port; -1: none */
     struct hand hand;
     struct strings pinned; /* names that got an address of their own by `allow` */
+    struct strings added;  /* `ADDRESS PORT` on which somebody listens since then */
+    struct given *given;
+    size_t given_count;
     bool confined, ready, ended;
     uv_poll_t poll;
     bool polling;
@@ -79,6 +88,27 @@ void gateway_abandon(struct gateway *gateway);
 
 /* Hears what it says; its end ends the run. */
 extern const struct part_calls gateway_part;
+
+/* --- gateway_reach.c: who is where inside --- */
+
+/* gateway_note_given() - @name has got these addresses; NULL: none of the family. Return: 0 or -errno. */
+int gateway_note_given(struct gateway *gateway, const char *name, const char *four, const char *six);
+
+/* gateway_note_listener() - somebody has begun to listen. Return: 0 or -errno. */
+int gateway_note_listener(struct gateway *gateway, const char *address, unsigned port);
+
+/* gateway_listens() - does somebody listen there since the run has begun? */
+bool gateway_listens(const struct gateway *gateway, const char *address, unsigned port);
+
+/* gateway_name_at() - the name that stands behind @address inside. Hears what the gateway has to say. Return:
+ * NULL: none that is known; else until the next name is heard of. */
+const char *gateway_name_at(struct gateway *gateway, const char *address);
+
+/* gateway_is_private() - may @name lead to private addresses, by a rule? */
+bool gateway_is_private(const struct gateway *gateway, const char *name);
+
+/* gateway_forget() - all of it. */
+void gateway_forget(struct gateway *gateway);
 
 /* --- gateway_chain.c: its process --- */
 

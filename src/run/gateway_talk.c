@@ -216,6 +216,8 @@ static int add_listener(struct gateway *gateway, const char *address, unsigned p
     snprintf(word, sizeof(word), strchr(address, ':') ? "--listen tcp:[%s]:%u" : "--listen tcp:%s:%u",
              address, port);
     r = hand_ask(&gateway->hand, gateway->resolved, word, &fd);
+    if (r == 0)
+        r = gateway_note_listener(gateway, address, port);
     return r < 0 ? r : say_listener(gateway, "listen", "tcp", name, port, &fd);
 }
 
@@ -256,6 +258,15 @@ static int hear_listen_wanted(struct gateway *gateway, const json_t *message)
         strings_addf(&gateway->report->warnings, "port-not-listened: nothing answers on port %d inside: %s",
                      (int)port, strerror(-r));
     return r == -ENOMEM ? r : 0;
+}
+
+static int hear_given(struct gateway *gateway, const json_t *message)
+{
+    const char *name = json_string_value(json_object_get(message, "name"));
+
+    return name ? gateway_note_given(gateway, name, json_string_value(json_object_get(message, "four")),
+                                     json_string_value(json_object_get(message, "six")))
+                : -EPROTO;
 }
 
 static int hear_wants_socket(struct gateway *gateway, const json_t *message)
@@ -355,6 +366,7 @@ static const struct {
     {"ended", hear_ended},
     {"listen-wanted", hear_listen_wanted},
     {"wants-socket", hear_wants_socket},
+    {"given", hear_given},
     {"allowed", hear_allowed},
     {"allow-refused", hear_allow_refused},
 };

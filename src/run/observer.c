@@ -14,6 +14,7 @@
 #include "links/observe_calls.h"
 #include "run/channel.h"
 #include "run/control.h"
+#include "run/gateway.h"
 #include "run/supervise.h"
 
 #include <errno.h>
@@ -26,8 +27,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WAKE_MS 2
-#define LAST_MS 5000 /* how long the observer may take to tell the rest */
+#define NOT_REFUSED UINT32_MAX /* in `known` */
+#define WAKE_MS     2
+#define LAST_MS     5000 /* how long the observer may take to tell the rest */
 
 void observer_clear(struct observer *observer)
 {
@@ -35,7 +37,7 @@ void observer_clear(struct observer *observer)
 }
 
 int observer_begin(struct observer *observer, const struct resolved *resolved, const struct plan *plan,
-                   struct report *report, struct control *control)
+                   struct report *report, struct control *control, struct gateway *gateway)
 {
     int ends[2];
 
@@ -44,6 +46,7 @@ int observer_begin(struct observer *observer, const struct resolved *resolved, c
     observer->resolved = resolved;
     observer->report = report;
     observer->control = control;
+    observer->gateway = gateway;
     if (!observer->wanted)
         return 0;
     denials_free(&report->denials);
@@ -175,33 +178,116 @@ int observer_go(const struct observer *observer)
 /* --- what it tells ---------------------------------------------------------------------------------------
  */
 
+/* `ADDRESS:PORT` or `[ADDRESS]:PORT`. Return: whether it is that. */
+static bool read_place(const char *text, char address[NETWORK_ADDRESS], unsigned *ret_port)
+{
+    const char *colon = strrchr(text, ':');
+    size_t skip = text[0] == '[', length = colon ? (size_t)(colon - text) : 0;
+
+    if (length < 2 * skip + 1 || length - 2 * skip >= NETWORK_ADDRESS)
+        return false;
+    memcpy(address, text + skip, length - 2 * skip);
+    address[length - 2 * skip] = '\0';
+    *ret_port = (unsigned)strtoul(colon + 1, NULL, 10);
+    return true;
+}
+
+/* What the address of a listed network stands for. @name: filled where that is known. Return: false: somebody
+ * listens there by now, so it was not refused. */
+static bool name_place(const struct observer *observer, const struct observe_message *message,
+                       struct text *name, bool *ret_private)
+{
+    char address[NETWORK_ADDRESS];
+    const char *known;
+    unsigned port;
+
+    if (!message->is_address || !observer->gateway->wanted || !read_place(message->name, address, &port))
+        return true;
+    if (message->surface == SURFACE_NET_LISTED && gateway_listens(observer->gateway, address, port))
+        return false;
+    known = gateway_name_at(observer->gateway, address);
+    if (known) {
+        text_addf(name, "%s:%u", known, port);
+        *ret_private = gateway_is_private(observer->gateway, known);
+    }
+    return true;
+}
+
+/* The same refusal, by the other address of a name. Return: 1 + its index; 0: there is none. */
+static size_t find_same(const struct denial_list *denials, const struct denial *like)
+{
+    for (size_t i = 0; i < denials->count; i++) {
+        const struct denial *item = &denials->items[i];
+
+        if (item->address && item->operation == like->operation && item->surface == like->surface &&
+            strcmp(item->address, like->address) == 0)
+            return i + 1;
+    }
+    return 0;
+}
+
+static bool is_sound(const struct observer *observer, const struct observe_message *message)
+{
+    return message->index < OBSERVE_RECORDS && !observer->known[message->index] && *message->name &&
+           message->surface < SURFACE_COUNT && message->operation > DENIAL_NOTHING &&
+           message->operation < DENIAL_OPERATIONS && message->rule < DENIAL_RULES &&
+           message->noise < DENIAL_NOISES && (message->is_address || message->name[0] == '/');
+}
+
 static void take_new(struct observer *observer, const struct observe_message *message)
 {
     struct denial_list *denials = &observer->report->denials;
-    const char *name = message->name;
+    struct text place = {0};
     struct denial denial = {.surface = (enum surface)message->surface,
                             .operation = (enum denial_operation)message->operation,
                             .noise = (enum denial_noise)message->noise,
-                            .path = message->is_address ? NULL : (char *)(uintptr_t)name,
-                            .address = message->is_address ? (char *)(uintptr_t)name : NULL,
+                            .path = message->is_address ? NULL : (char *)(uintptr_t)message->name,
+                            .address = message->is_address ? (char *)(uintptr_t)message->name : NULL,
                             .executable =
                                 *message->executable ? (char *)(uintptr_t)message->executable : NULL,
                             .pid = message->pid,
                             .count = message->count,
                             .by_mode = message->by_mode};
+    size_t same = 0;
 
-    if (message->index >= OBSERVE_RECORDS || observer->known[message->index] || !*name ||
-        message->surface >= SURFACE_COUNT || message->operation <= DENIAL_NOTHING ||
-        message->operation >= DENIAL_OPERATIONS || message->rule >= DENIAL_RULES ||
-        message->noise >= DENIAL_NOISES || (!message->is_address && name[0] != '/') ||
-        denials_add(denials, observer->resolved, &denial, (enum denial_rule)message->rule,
-                    message->rule_index) < 0) {
+    if (!is_sound(observer, message)) {
         denials->lost++;
         return;
     }
-    observer->known[message->index] = (uint32_t)denials->count;
-    if (observer->control)
+    if (!name_place(observer, message, &place, &denial.private)) {
+        observer->known[message->index] = NOT_REFUSED;
+        return;
+    }
+    if (place.length > 0) {
+        denial.address = place.data;
+        same = find_same(denials, &denial);
+    }
+    if (same)
+        denials->items[same - 1].count += message->count;
+    else if (place.failed || denials_add(denials, observer->resolved, &denial,
+                                         (enum denial_rule)message->rule, message->rule_index) < 0)
+        denials->lost++;
+    else
+        same = denials->count;
+    text_free(&place);
+    observer->known[message->index] = (uint32_t)same;
+    observer->counted[message->index] = message->count;
+    if (observer->control && same)
         control_denials(observer->control, observer->report);
+}
+
+/* How often one came that is known. What a rule has allowed since then is not told apart. */
+static void take_count(struct observer *observer, const struct observe_message *message)
+{
+    struct denial_list *denials = &observer->report->denials;
+    uint32_t at = message->index < OBSERVE_RECORDS ? observer->known[message->index] : 0;
+    struct denial *item = at && at != NOT_REFUSED ? &denials->items[at - 1] : NULL;
+
+    if (!item || message->count < observer->counted[message->index] ||
+        (item->surface == SURFACE_NET_LISTED && observer->gateway->added.count > 0))
+        return;
+    item->count += message->count - observer->counted[message->index];
+    observer->counted[message->index] = message->count;
 }
 
 static void take_message(struct observer *observer, struct observe_message *message, size_t size)
@@ -215,13 +301,14 @@ static void take_message(struct observer *observer, struct observe_message *mess
         take_new(observer, message);
         break;
     case OBSERVE_MESSAGE_COUNT:
-        if (message->index < OBSERVE_RECORDS && observer->known[message->index])
-            denials->items[observer->known[message->index] - 1].count = message->count;
+        take_count(observer, message);
         break;
     case OBSERVE_MESSAGE_END:
         observer->ended = true;
         denials->known = true;
-        denials->reason = NULL;
+        denials->reason = observer->resolved->session && observer->resolved->policy->network == NETWORK_LISTED
+                              ? "session-network" /* its gateway tells no run */
+                              : NULL;
         denials->lost += message->count;
         denials->unreadable = message->unreadable;
         break;
@@ -255,6 +342,11 @@ static void on_told(uv_poll_t *handle, int status, int events)
     if (!gone)
         return;
     uv_poll_stop(handle);
+    if (observer->report->error.code == ERROR_NONE) {
+        error_set(&observer->report->error, ERROR_INTERNAL, ECONNRESET, "observer-lost",
+                  "the observer of what is refused ended, and the run with it");
+        error_hint(&observer->report->error, "run it again, or without it: --denials off");
+    }
     supervise_limit(observer->supervision, "observer", true);
 }
 

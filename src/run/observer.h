@@ -9,18 +9,21 @@
 #include "run/part.h"
 
 struct control;
+struct gateway;
 
 struct observer {
-    bool wanted;                     /* by the plan */
-    pid_t pid;                       /* 0: none */
-    pid_t observed;                  /* who handed its calls over; 0: nobody has */
-    int wire, theirs;                /* -1: none */
-    uint32_t known[OBSERVE_RECORDS]; /* 1 + index of the report's item, for the observer's number */
+    bool wanted;                       /* by the plan */
+    pid_t pid;                         /* 0: none */
+    pid_t observed;                    /* who handed its calls over; 0: nobody has */
+    int wire, theirs;                  /* -1: none */
+    uint32_t known[OBSERVE_RECORDS];   /* 1 + index of the report's item, for the observer's number */
+    uint64_t counted[OBSERVE_RECORDS]; /* of it, in that item */
     bool ended;
     bool outlives; /* the run: in a session */
     const struct resolved *resolved;
     struct report *report;
     struct control *control; /* that is told at once; NULL: none */
+    struct gateway *gateway; /* that knows what the addresses of a listed network stand for */
     struct supervision *supervision;
     uv_poll_t poll;
 };
@@ -34,7 +37,7 @@ void observer_clear(struct observer *observer);
 /* observer_begin() - of a run with @plan; what is seen goes into @report, and is told to @control (NULL:
  * none) as it comes. Return: 0 or -errno. */
 int observer_begin(struct observer *observer, const struct resolved *resolved, const struct plan *plan,
-                   struct report *report, struct control *control);
+                   struct report *report, struct control *control, struct gateway *gateway);
 
 /*
  * observer_start() - start the observer, if one is wanted: it makes itself ready while the chain does.

@@ -136,7 +136,7 @@ static int prepare(struct run *run, int standard[3])
     r = relays_prepare(&run->relays, run->terminal.on, run_output_limit(run), standard);
     if (r < 0)
         return run_fail(run, -r, "make the relays");
-    r = observer_begin(&run->observer, run->resolved, run->plan, run->report, run->control);
+    r = observer_begin(&run->observer, run->resolved, run->plan, run->report, run->control, &run->gateway);
     if (r < 0)
         return run_fail(run, -r, "prepare the observer");
     /* /dev/stdout and /dev/stderr open these pipes anew, by their owner and mode. */

@@ -327,11 +327,11 @@ REFUSED = [
     ('not listed', 'evil.test', 7, 'not-listed', '--allow evil.test:7'),
     ('another port', 'one.test', 22, 'port-not-listed', '--allow one.test:22'),
     ('loopback', 'local.test', 7, 'address-loopback', '--forward 7'),
-    ('metadata', 'meta.test', 80, 'address-metadata', '--allow 169.254.169.254:80'),
+    ('metadata', 'meta.test', 80, 'address-metadata', None),  # credentials are not offered
     ('the machine itself', 'own.test', 7, 'address-own', '--allow 93.184.0.1:7'),
     ('an address', '93.184.1.1', 7, 'not-listed', '--allow 93.184.1.1:7'),
     ('loopback by number', '127.0.0.1', 7, 'address-loopback', '--forward 7'),
-    ('metadata by number', '169.254.169.254', 80, 'address-metadata', '--allow 169.254.169.254:80'),
+    ('metadata by number', '169.254.169.254', 80, 'address-metadata', None),  # credentials are not offered
     ('decimal', '2130706433', 80, 'bad-name', None),
     ('octal', '0177.0.0.1', 80, 'bad-name', None),
 ]

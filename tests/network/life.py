@@ -21,7 +21,7 @@ from outside import CONFINE, Outside, Run, Tap, WORLD, PRIVATE
 
 outside.enter()
 tap = Tap()
-world = Outside({'web.test': [WORLD], 'other.test': [WORLD], 'private.test': [PRIVATE], 'late.test': [WORLD]})
+world = Outside({'web.test': [WORLD], 'other.test': [WORLD], 'private.test': [PRIVATE], 'late.test': [WORLD], 'deep.wild.test': [WORLD]})
 world.write('www/hello', 'hello\n')
 for place in (WORLD, PRIVATE):
     world.web(place, 80, world.dir + '/www')
@@ -185,6 +185,37 @@ def report():
     tap.ok(run.status == 0 and told == 1100 and len(run.network()['connections']) <= 1000, 'many connections are counted', f'{told} {len(run.network()["connections"])}')
 
 
+def unheard(backend):
+    """What the kernel refuses inside, since nobody listens: the gateway never hears of it."""
+    script = 'import socket\n' \
+             'def tcp(to, port, family=socket.AF_INET):\n' \
+             ' try:\n  socket.create_connection((to, port), 20)\n except OSError as error:\n  print(to, port, error)\n' \
+             'tcp("web.test", 8443); tcp("web.test", 8443); tcp("deep.wild.test", 22); tcp("private.test", 9); tcp("93.184.77.1", 80)\n' \
+             'tcp("198.18.77.77", 80); tcp("web.test", 80); tcp("169.254.169.254", 80)\n' \
+             's = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.sendto(b"x", (socket.gethostbyname("web.test"), 443))\n' \
+             's.close(); s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.connect((socket.gethostbyname("web.test"), 5))'
+    run = Run(['-b', backend, '--allow', 'web.test', '--allow', '*.wild.test', '--allow', 'private:private.test'], ['python3', '-c', script])
+    seen = {(item['operation'], item['address']): (item['surface'], item['grant_option'], item['evidence']) for item in run.report['denials']['items'] if item['address']}
+    wanted = {('connect', 'web.test:8443'): ('net.listed', '--allow web.test:8443', 'predicted'),
+              ('connect', 'deep.wild.test:22'): ('net.listed', '--allow deep.wild.test:22', 'predicted'),
+              ('connect', 'private.test:9'): ('net.listed', '--allow private:private.test:9', 'predicted'),
+              ('connect', '93.184.77.1:80'): ('net.listed', '--allow 93.184.77.1:80', 'predicted'),
+              ('send', 'web.test:443'): ('net.udp', '--network host', 'predicted')}
+    tap.ok(run.status == 0 and all(seen.get(key) == value for key, value in wanted.items()), f'what nobody listens to is in the report, {backend}', f'{seen} {run.errors[-300:]}')
+    offered = [option for _, option, _ in seen.values() if option and ('198.18' in option or '169.254' in option)]
+    tap.ok(not offered, f'no option that cannot work, and no credentials, {backend}', offered)
+    tap.ok(not [key for key in seen if key not in wanted and ':80' not in key[1]], f'and nothing that went through, {backend}', seen)
+    wrong = validate('report.schema.json', [run.report])
+    tap.ok(not wrong, f'the report is as its schema says, {backend}', wrong)
+
+
+def lookups():
+    run = Run([], ['getent', 'hosts', 'web.test'])
+    items = [item for item in run.report['denials']['items'] if item['address']]
+    tap.ok(items and not [item for item in items if item['grant_option']], 'a lookup without a network proposes nothing that cannot work', items)
+    tap.ok('--allow NAME' in run.report['summary'], 'but says what names need', run.report['summary'])
+
+
 def flood():
     many = 'import socket, struct\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(60)\nserver = [l.split()[1] for l in open("/etc/resolv.conf") if l.startswith("nameserver")][0]\n' \
            'for i in range(1400):\n n = b"evil%d" % i\n s.sendto(struct.pack(">HHHHHH", i, 256, 1, 0, 0, 0) + bytes([len(n)]) + n + b"\\4test\\0\\0\\1\\0\\1", (server, 53)); s.recv(999)\n' \
@@ -251,6 +282,10 @@ def session():
         tap.ok(run.status == 0 and run.out == 'hello\n' and claim['state'] == 'enforced', f'run {turn} of it reaches what is listed', f'{run} {claim}')
     run = Run(['--session', 'listed'], ['curl', '-sS', 'http://other.test/hello'])
     tap.ok(run.status == 6, 'and nothing else', run)
+    run = Run(['--session', 'listed'], ['python3', '-c', f'import socket; socket.create_connection(("{PRIVATE}", 80))'])
+    denials = run.report['denials']
+    tap.ok(run.status == 1 and not denials['complete'] and denials['reason'] == 'session-network' and run.report['escalation'] is None,
+           'what a session refuses is said to be unseen, and no option offered that a run of it refuses', denials)
     run = Run(['--session', 'listed', '--allow', 'other.test'], ['true'])
     tap.ok(run.status == 125 and run.report['error']['reason'] == 'session-decides', 'a run adds no rules', run)
     for pid in processes(b' --channel '):
@@ -277,6 +312,9 @@ for caller in outside.callers():
 for one in BACKENDS:
     control(one)
 report()
+for one in BACKENDS:
+    unheard(one)
+lookups()
 flood()
 session()
 advisory()
