@@ -129,7 +129,7 @@ static int look(struct connection *connection)
 
     if (hello > 0)
         return look_at_hello(connection);
-    if (line > 0)
+    if (line > 0 || http > 0)
         return look_at_request(connection);
     if ((hello == 0 || http == 0) && head->length < HTTP_HEAD && connection->passed == 0)
         return 0;

@@ -83,8 +83,7 @@ static void read_http(const char *data, size_t size)
     must(length <= (ssize_t)size && (length >= 0 || length == -EBADMSG || length == -EAFNOSUPPORT),
          "an answer that is none");
     must(length <= 0 || http_first_line(data, size) == 1, "a head without a first line");
-    must(http_looks(data, size) != 1 || http_first_line(data, size) != -1 || memcmp(data, "PRI ", 4) == 0,
-         "what a client sends is not watched");
+    (void)http_looks(data, size);
     if (http_answer(data, size, "GET", &part) > 0) {
         struct text text = {0};
 
