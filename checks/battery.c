@@ -258,7 +258,7 @@ static int look_patiently(const struct attempt *attempt, struct trial *trial)
     struct timespec pause = {.tv_nsec = 50000000};
     int crossed = look(attempt, trial);
 
-    for (int i = 0; i < 1200 && crossed == 1 && !trial->control && attempt->flags & KILLED; i++) {
+    for (int i = 0; i < 400 && crossed == 1 && !trial->control && attempt->flags & KILLED; i++) {
         nanosleep(&pause, NULL);
         crossed = look(attempt, trial);
     }
