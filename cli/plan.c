@@ -90,23 +90,30 @@ static json_t *make_signatures(const struct backend *backend)
     return array;
 }
 
-static json_t *make_rules(const struct backend *backend)
+static int add_rule(json_t *array, struct runner_failure_rule rule)
+{
+    json_t *object = json_object();
+    int result = json_object_set_new(object, "status", rule.status ? json_integer(rule.status) : json_null());
+
+    result |= json_object_set_new(object, "signature", json_string(rule.signature));
+    return result | json_array_append_new(array, object);
+}
+
+/* The backend's own, and of a runner those that its policy gives. */
+static json_t *make_rules(const struct backend *backend, const struct plan *plan, const struct policy *policy)
 {
     json_t *array = json_array();
+    int result = 0;
 
-    for (const struct runner_failure_rule *rule = backend->failure_rules; rule->signature; rule++) {
-        json_t *object = json_object();
-        int result =
-            json_object_set_new(object, "status", rule->status ? json_integer(rule->status) : json_null());
-
-        result |= json_object_set_new(object, "signature", json_string(rule->signature));
-        result |= json_array_append_new(array, object);
-        if (result != 0) {
-            json_decref(array);
-            return NULL;
-        }
-    }
-    return array;
+    for (const struct runner_failure_rule *rule = backend->failure_rules; rule->signature; rule++)
+        result |= add_rule(array, *rule);
+    for (size_t i = 0; plan->runner && i < policy->runner.failure_signatures.count; i++)
+        result |= add_rule(
+            array, (struct runner_failure_rule){.signature = policy->runner.failure_signatures.items[i]});
+    if (result == 0)
+        return array;
+    json_decref(array);
+    return NULL;
 }
 
 static json_t *make_links(const struct plan *plan)
@@ -144,7 +151,8 @@ static int print_json(const struct confinement *confinement, const struct option
     result |= json_object_set_new(root, "chain", plan_chain_json(plan, resolved, options->argv));
     result |= json_object_set_new(root, "surfaces", plan_surfaces_json(plan->claims));
     result |= json_object_set_new(root, "denial_signatures", make_signatures(confinement->backend));
-    result |= json_object_set_new(root, "runner_failure_rules", make_rules(confinement->backend));
+    result |= json_object_set_new(root, "runner_failure_rules",
+                                  make_rules(confinement->backend, plan, &confinement->policy));
     result |= json_object_set_new(root, "warnings", value_strings(&plan->warnings));
     dump = result == 0 ? json_dumps(root, JSON_INDENT(2) | JSON_ENSURE_ASCII) : NULL;
     json_decref(root);

@@ -2,7 +2,7 @@
  * detach-run.c - leave behind what is inherited; the first link of every chain.
  *
  *     detach-run [--keep N[,N]...]... [--session | --group] [--user UID:GID] [--file-size BYTES]
- *                [--cpu-time SECONDS] -- COMMAND [ARG]...
+ *                [--cpu-time SECONDS] [--with-parent] -- COMMAND [ARG]...
  *
  * Should:  leave the next link with 0, 1, 2 and the kept descriptors and no
  *          other; with nothing ignored, blocked, pending on a timer or held in
@@ -35,6 +35,7 @@ struct detach {
     bool session;
     bool group;
     bool user;
+    bool with_parent;
     uint32_t uid;
     uint32_t gid;
     bool file_size;
@@ -124,6 +125,8 @@ static char **parse_options(const struct chain *chain, struct detach *detach)
             detach->session = true;
         } else if (chain_flag(chain, &at, "--group")) {
             detach->group = true;
+        } else if (chain_flag(chain, &at, "--with-parent")) {
+            detach->with_parent = true;
         } else {
             break;
         }
@@ -293,6 +296,17 @@ static void become_user(const struct chain *chain, const struct detach *detach)
     chain_set_dumpable(chain, false);
 }
 
+/* For a program that is not ours and does not ask for it by itself. Last: a change of user takes it back. */
+static void end_with_parent(const struct chain *chain)
+{
+    int signum = 0;
+
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || prctl(PR_GET_PDEATHSIG, &signum, 0, 0, 0) != 0)
+        chain_fatal_errno(chain, "--with-parent", errno);
+    if (signum != SIGKILL)
+        chain_fatal(chain, "--with-parent", "the kernel reported success but the signal is another");
+}
+
 /*
  * detach_run() - the link; see the head of this file.
  *
@@ -323,6 +337,8 @@ int detach_run(struct chain *chain)
     leave_keyring(chain);
     if (detach.user)
         become_user(chain, &detach);
+    if (detach.with_parent)
+        end_with_parent(chain);
     return chain_hand_over(chain, command);
 }
 

@@ -12,11 +12,18 @@
 extern const struct backend backend_namespace;
 extern const struct backend backend_bubblewrap;
 extern const struct backend backend_landlock;
+extern const struct backend backend_custom;
 extern const struct backend backend_refuse;
 extern const struct backend backend_none;
 
 const struct backend *const backend_table[] = {
-    &backend_namespace, &backend_bubblewrap, &backend_landlock, &backend_refuse, &backend_none, NULL,
+    &backend_namespace,
+    &backend_bubblewrap,
+    &backend_landlock,
+    &backend_custom,
+    &backend_refuse,
+    &backend_none,
+    NULL,
 };
 
 const struct backend *backend_by_name(const char *name)
@@ -29,7 +36,7 @@ const struct backend *backend_by_name(const char *name)
 
 /* What the reserved names mean, so that a known word gets a better answer than a typing error. */
 static const char *const later_backends[] = {
-    "seatbelt", "windows", "oci", "vm", "remote", "custom", NULL,
+    "seatbelt", "windows", "oci", "vm", "remote", NULL,
 };
 
 static int refuse_unknown(const char *name, struct error *error)
@@ -41,7 +48,7 @@ static int refuse_unknown(const char *name, struct error *error)
             return error_hint(error, "use --backend auto");
         }
     error_set(error, ERROR_USAGE, EINVAL, "unknown-backend", "there is no backend %s", QUOTE(name));
-    return error_hint(error, "backends are auto, namespace, bubblewrap, landlock and refuse");
+    return error_hint(error, "backends are auto, namespace, bubblewrap, landlock, custom and refuse");
 }
 
 /* What a word promises, and no more: --hide unreadable contents; that names vanish, and stay so when somebody
@@ -63,6 +70,9 @@ static bool promised_in_part(const struct resolved *resolved, const struct plan 
     if (claim->state != STATE_PARTIAL || !claim->reason || resolved->required[surface] ||
         resolved->required_group[surface] || resolved->require_full)
         return false;
+    /* Whoever names the runner has taken its word. */
+    if (plan->runner && strcmp(claim->reason, CLAIM_DECLARED) == 0)
+        return true;
     if (resolved->mode == MODE_DANGER_FULL_ACCESS && strcmp(claim->reason, "can-leave") == 0)
         return true;
     for (size_t i = 0; i < ARRAY_SIZE(promises); i++)

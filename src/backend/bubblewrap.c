@@ -11,6 +11,7 @@
  *          Mustn't let it see a variable of the command's: its loader would obey them, outside.
  *          Mustn't run without Landlock: bubblewrap's own process 1 has no filter and can be traced.
  */
+#include "backend/bubblewrap.h"
 #include "backend/namespace.h"
 
 #include <errno.h>
@@ -122,7 +123,7 @@ static void add_grants(struct builder *b)
             add_pair(b, "--ro-bind", resolved->view.kept.items[i]);
 }
 
-static void chain_bubblewrap(struct builder *b)
+static void chain_bubblewrap(struct builder *b, const char *const *program)
 {
     /* No cgroup namespace: as in namespace-run, JVMs break in one. */
     static const char *const first[] = {"--unshare-user",
@@ -135,7 +136,8 @@ static void chain_bubblewrap(struct builder *b)
     static const char *const mounts[] = {"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"};
     static const char *const last[] = {"--remount-ro", "/proc", "--remount-ro", "/run"};
 
-    build_word(b, b->host->bubblewrap.path);
+    for (size_t i = 0; program[i]; i++)
+        build_word(b, program[i]);
     for (size_t i = 0; i < ARRAY_SIZE(first); i++)
         build_word(b, first[i]);
     if (cuts_network(b))
@@ -167,8 +169,8 @@ static int refuse_roots(const struct builder *b, struct error *error)
             continue;
         if (++count > ROOTS_MOST || strlen(path->path) >= CHANNEL_NAME) {
             error_set(error, ERROR_SANDBOX_UNAVAILABLE, E2BIG, "too-many-roots",
-                      "the backend bubblewrap takes %d writable paths of less than %d bytes each", ROOTS_MOST,
-                      CHANNEL_NAME);
+                      "the backend %s takes %d writable paths of less than %d bytes each", b->plan->backend,
+                      ROOTS_MOST, CHANNEL_NAME);
             return error_hint(error, "use --backend namespace or landlock");
         }
     }
@@ -179,12 +181,11 @@ static int refuse_host(const struct builder *b, struct error *error)
 {
     const char *why, *hint, *reason;
 
-    if (b->host->bubblewrap.answer != HOST_YES)
-        return host_lack_error(error, &b->host->bubblewrap.lack, "bubblewrap");
     if (b->host->landlock_abi < 1) {
         reason = host_no_landlock_reason(b->host, &why, &hint);
         error_set(error, ERROR_SANDBOX_UNAVAILABLE, b->host->landlock_errno, reason,
-                  "bubblewrap needs Landlock behind it: %s", why);
+                  "%s needs Landlock behind it: %s", b->plan->runner ? "the backend custom" : "bubblewrap",
+                  why);
         error_surface(error, "fs.write");
         return error_hint(error, "%s", hint);
     }
@@ -192,8 +193,8 @@ static int refuse_host(const struct builder *b, struct error *error)
     if (is_open(b, SURFACE_PRIV_USERNS)) {
         error_set(
             error, ERROR_SANDBOX_UNAVAILABLE, EINVAL, "not-openable",
-            "the backend bubblewrap cannot open priv.userns: it needs Landlock behind it, which refuses "
-            "every mount");
+            "the backend %s cannot open priv.userns: it needs Landlock behind it, which refuses every mount",
+            b->plan->backend);
         error_surface(error, "priv.userns");
         return error_hint(error, "use --backend namespace");
     }
@@ -210,9 +211,8 @@ static int refuse_unhidden(const struct builder *b, struct error *error)
             is_open(b, SURFACE_FS_HIDDEN))
             continue;
         error_set(error, ERROR_SANDBOX_UNAVAILABLE, EINVAL, "inside-writable",
-                  "the backend bubblewrap cannot hide %s: it lies in what is writable, or something in it is "
-                  "granted",
-                  QUOTE(hidden->path));
+                  "the backend %s cannot hide %s: it lies in what is writable, or something in it is granted",
+                  b->plan->backend, QUOTE(hidden->path));
         error_surface(error, "fs.hidden");
         return error_hint(error, "move it out of what is writable, or say --open fs.hidden");
     }
@@ -229,19 +229,20 @@ static void claim_roots(struct builder *b)
                              .self_contained = true));
 }
 
-static void say_version(struct builder *b)
+static int say_version(struct builder *b, struct error *error)
 {
     const struct host_bubblewrap *bubblewrap = &b->host->bubblewrap;
+    int r = 0;
 
-    if (!b->failed && bubblewrap->old)
-        b->failed =
-            strings_addf(&b->plan->warnings,
+    if (bubblewrap->old)
+        r = strings_addf(&b->plan->warnings,
                          "bubblewrap-old: %s says that it is %s; below 0.12 it creates entries through "
                          "planted links, so no mount of this run lies in what is writable",
                          bubblewrap->path, bubblewrap->version);
-    if (!b->failed && bubblewrap->set_uid)
-        b->failed = strings_addf(&b->plan->warnings, "bubblewrap-set-uid: %s starts as another user",
-                                 bubblewrap->path);
+    if (r == 0 && bubblewrap->set_uid)
+        r = strings_addf(&b->plan->warnings, "bubblewrap-set-uid: %s starts as another user",
+                         bubblewrap->path);
+    return r < 0 ? error_no_memory(error) : 0;
 }
 
 static int ask_bubblewrap(struct host *host, const struct resolved *resolved, bool supervised,
@@ -260,39 +261,51 @@ static int ask_bubblewrap(struct host *host, const struct resolved *resolved, bo
     return 0;
 }
 
+int bubblewrap_plan(struct builder *b, const char *backend, const char *const *program, struct error *error)
+{
+    struct plan *plan = b->plan;
+    int r;
+
+    plan->backend = backend;
+    plan->supervised = b->supervised;
+    plan->pid_namespace = plan->foreign = true;
+    plan->own_tmp = "/tmp";
+    plan->gateway = b->supervised && network_gateway(&b->resolved->network);
+    plan->landlock_abi = b->host->landlock_abi;
+    if (view_know(b) < 0)
+        return error_no_memory(error);
+    r = refuse_host(b, error);
+    if (r == 0)
+        r = refuse_roots(b, error);
+    if (r == 0)
+        r = refuse_unhidden(b, error);
+    if (r == 0)
+        r = build_refuse_kernel(b, error);
+    if (r == 0) {
+        build_detach(b);
+        chain_bubblewrap(b, program);
+        build_view_links(b);
+        build_namespace_claims(b);
+        claim_roots(b);
+        backend_lower_handed(b->resolved, b->host, plan);
+        r = build_finish(b, error);
+    }
+    view_forget(b);
+    return r;
+}
+
 static int plan_bubblewrap(const struct resolved *resolved, const struct host *host, bool supervised,
                            struct plan *plan, struct error *error)
 {
     struct builder b = {.resolved = resolved, .host = host, .plan = plan, .supervised = supervised};
+    const char *const program[] = {host->bubblewrap.path, NULL};
     int r;
 
     plan->backend = "bubblewrap";
-    plan->supervised = supervised;
-    plan->pid_namespace = plan->foreign = true;
-    plan->own_tmp = "/tmp";
-    plan->gateway = supervised && network_gateway(&resolved->network);
-    plan->landlock_abi = host->landlock_abi;
-    if (view_know(&b) < 0)
-        return error_no_memory(error);
-    r = refuse_host(&b, error);
-    if (r == 0)
-        r = refuse_roots(&b, error);
-    if (r == 0)
-        r = refuse_unhidden(&b, error);
-    if (r == 0)
-        r = build_refuse_kernel(&b, error);
-    if (r == 0) {
-        build_detach(&b);
-        chain_bubblewrap(&b);
-        build_view_links(&b);
-        build_namespace_claims(&b);
-        claim_roots(&b);
-        say_version(&b);
-        backend_lower_handed(resolved, host, plan);
-        r = build_finish(&b, error);
-    }
-    view_forget(&b);
-    return r;
+    if (host->bubblewrap.answer != HOST_YES)
+        return host_lack_error(error, &host->bubblewrap.lack, "bubblewrap");
+    r = bubblewrap_plan(&b, "bubblewrap", program, error);
+    return r == 0 ? say_version(&b, error) : r;
 }
 
 static const char *const denial_signatures[] = {"Read-only file system", "Permission denied",

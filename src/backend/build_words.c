@@ -54,6 +54,8 @@ void build_detach(struct builder *b)
         build_word(b, "--cpu-time");
         build_word(b, text);
     }
+    if (b->supervised && b->plan->runner)
+        build_word(b, "--with-parent");
     if (resolved->switch_user) {
         snprintf(text, sizeof(text), "%u:%u", (unsigned)resolved->uid, (unsigned)resolved->gid);
         build_word(b, "--user");

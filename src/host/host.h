@@ -43,6 +43,16 @@ struct host_bubblewrap {
     struct host_lack lack; /* of a no */
 };
 
+/* The operator's own runner, which stands in bubblewrap's place. */
+struct host_runner {
+    enum host_answer answer;
+    const char *path; /* as it was asked for */
+    bool script;
+    bool set_uid;
+    char why[700];         /* of a no: one sentence */
+    struct host_lack lack; /* of a no, but for its `why` */
+};
+
 /* What to do where no group can be made. */
 #define HOST_GROUP_HINT                                                                                      \
     "where systemd runs: systemd-run --user --scope -p Delegate=yes confine ...; elsewhere let root give "   \
@@ -70,6 +80,7 @@ struct host {
     struct host_namespaces namespaces;
     enum host_answer overlays; /* in a user namespace; HOST_NO once a start has been refused one */
     struct host_bubblewrap bubblewrap;
+    struct host_runner runner;
     struct host_groups groups;
 };
 
@@ -122,6 +133,16 @@ void host_ask_bubblewrap(struct host *host);
  * making namespaces without it.
  */
 void host_try_bubblewrap(struct host *host, uid_t uid, gid_t gid);
+
+/*
+ * host_ask_runner() - can only root and the caller have written this program, and is it one? It is not
+ * started.
+ * @path:          absolute, borrowed as long as @host lives
+ * @may_be_script: it was said that a script is meant
+ *
+ * Fills host->runner.
+ */
+void host_ask_runner(struct host *host, const char *path, bool may_be_script);
 
 /*
  * host_ask_groups() - which limits can groups of processes hold here? Found by making a group, with each

@@ -203,7 +203,9 @@ const char **plan_links(const struct plan *plan)
     for (size_t i = 0; links && i < plan->word_count; i++) {
         const struct word *word = &plan->words[i];
 
-        if (start && word->kind == WORD_TEXT)
+        if (start && plan->runner && word->kind == WORD_TEXT && strcmp(word->text, plan->runner) == 0)
+            links[count++] = "runner";
+        else if (start && word->kind == WORD_TEXT)
             links[count++] = strrchr(word->text, '/') ? strrchr(word->text, '/') + 1 : word->text;
         start = word->kind == WORD_LAUNCHER || (word->kind == WORD_TEXT && strcmp(word->text, "--") == 0);
     }

@@ -16,6 +16,9 @@
 
 #define CLAIM_BY_MAX 4
 
+/* The reason of a claim that rests on the word of the operator's runner. */
+#define CLAIM_DECLARED "declared"
+
 struct claim_by {
     enum mechanism mechanism;
     enum evidence evidence; /* EVIDENCE_NONE in a plan; the run raises it */
@@ -119,6 +122,8 @@ struct plan {
     bool supervised;    /* made for `run`, as against `exec` */
     bool guard;         /* the chain starts a guard */
     bool pid_namespace; /* the process that we start stands in front of the command and tells of survivors */
+    const char *runner; /* borrowed from the policy: the operator's own program in bubblewrap's place. All
+                           that is heard from behind it is its word. NULL: none */
     bool foreign;     /* that process is not ours: it tells nothing, and gets no variable of the command's */
     bool joined;      /* into a session: what is left behind the command lives on until its end */
     bool private_tmp; /* the run makes a temp directory, and TMPDIR names it */
@@ -169,8 +174,8 @@ bool plan_needs(const struct resolved *resolved, enum surface surface);
  * observe_when. */
 unsigned plan_observed(const struct resolved *resolved, const struct plan *plan);
 
-/* plan_links() - the links of the chain in order, for report and people; static names, NULL-terminated array
- * owned by the caller (free the array only). */
+/* plan_links() - the links of the chain in order, for report and people; static names, `runner` for the
+ * operator's, NULL-terminated array owned by the caller (free the array only). */
 const char **plan_links(const struct plan *plan);
 
 void plan_free(struct plan *plan);

@@ -69,6 +69,7 @@ void policy_free(struct policy *policy)
     free(policy->backend);
     free(policy->upstream);
     free(policy->passwd);
+    policy_free_runner(&policy->runner);
     strings_free(&policy->files);
     strings_free(&policy->warnings);
     strings_free(&policy->store);
@@ -570,6 +571,11 @@ int policy_lock(struct policy *policy, const char *name, struct origin origin, s
     struct nearest nearest = {.word = name};
     size_t lock;
 
+    if (strcmp(name, "runner") == 0) { /* no row of the table: it is no scalar and no list */
+        policy->runner.lock = policy->runner.locked ? policy->runner.lock : origin;
+        policy->runner.locked = true;
+        return 0;
+    }
     if (!key && strcmp(name, "network") == 0) /* the word that people use for it */
         key = policy_key_of(KEY_NETWORK);
     if (!key || !key->in_file) {

@@ -117,6 +117,15 @@ enum list {
     LIST_COUNT
 };
 
+/* The program that the backend custom starts in bubblewrap's place. */
+struct policy_runner {
+    struct strings command;            /* empty: none is named; the first one is absolute */
+    struct strings failure_signatures; /* by which its own failure is known on stderr */
+    bool is_script;                    /* a script may be it */
+    bool locked;
+    struct origin origin, lock;
+};
+
 struct policy {
     enum mode mode;
     char *workspace; /* as written, `@git` included; NULL: none */
@@ -149,6 +158,7 @@ struct policy {
     bool proxy_env;
     bool explain; /* for people to read: look up also what no mechanism of this version could hold */
     char *upstream;
+    struct policy_runner runner;
 
     struct origin origin[KEY_COUNT];
     struct entries list[LIST_COUNT];
@@ -203,6 +213,16 @@ const char *policy_keep(struct policy *policy, const char *text);
  */
 int policy_set(struct policy *policy, enum key key, const char *value, const char *base, struct origin origin,
                struct error *error);
+
+/*
+ * policy_set_runner() - the runner that @runner's origin names takes the place of an earlier one.
+ * @runner: its lists are the policy's from then on, or given back where it is refused
+ *
+ * Return: 0, or -EINVAL with @error: it is locked, or of no form that can be started.
+ */
+int policy_set_runner(struct policy *policy, struct policy_runner *runner, struct error *error);
+
+void policy_free_runner(struct policy_runner *runner);
 
 /* Names, both ways; parsers return the modest INVALID/-1 for unknown words. */
 const char *mode_name(enum mode mode);

@@ -168,6 +168,24 @@ void explain_sets(const struct policy *policy, struct text *text)
     }
 }
 
+/* The words of the runner, where one is named; what it is called is no secret. */
+static void print_runner(struct text *text, const struct policy_runner *runner)
+{
+    struct text words = {0};
+
+    for (size_t i = 0; i < runner->command.count; i++)
+        text_addf(&words, "%s%s", i > 0 ? " " : "", runner->command.items[i]);
+    if (runner->command.count > 0) {
+        print_line(text, "runner", words.failed || !words.data ? "" : words.data, &runner->origin);
+        text_addf(text, "%s\n", runner->is_script ? ", may be a script" : "");
+    }
+    if (runner->locked)
+        text_addf(text, "%-19s %-28s %s\n", runner->command.count > 0 ? "" : "runner", "(locked)",
+                  WHERE(&runner->lock));
+    text->failed = text->failed || words.failed;
+    text_free(&words);
+}
+
 void explain_policy(const struct policy *policy, struct text *text)
 {
     for (size_t i = 0; i < policy->files.count; i++)
@@ -187,6 +205,7 @@ void explain_policy(const struct policy *policy, struct text *text)
         }
         print_lock(text, policy, key);
     }
+    print_runner(text, &policy->runner);
 }
 
 static int put_origin(json_t *object, const struct origin *origin)
@@ -422,6 +441,36 @@ static json_t *make_resolved(const struct resolved *resolved)
     return NULL;
 }
 
+static json_t *make_texts(const struct strings *strings)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; array && i < strings->count; i++)
+        if (json_array_append_new(array, json_string(strings->items[i])) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    return array;
+}
+
+/* Null where none is named. */
+static json_t *make_runner(const struct policy_runner *runner)
+{
+    json_t *object;
+
+    if (runner->command.count == 0)
+        return json_null();
+    object = json_object();
+    if (object && json_object_set_new(object, "command", make_texts(&runner->command)) == 0 &&
+        json_object_set_new(object, "failure_signatures", make_texts(&runner->failure_signatures)) == 0 &&
+        json_object_set_new(object, "runner_is_script", json_boolean(runner->is_script)) == 0 &&
+        json_object_set_new(object, "locked", json_boolean(runner->locked)) == 0 &&
+        put_origin(object, &runner->origin) == 0)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
 int explain_policy_json(const struct policy *policy, const struct resolved *resolved, struct text *text)
 {
     json_t *root = json_object();
@@ -431,6 +480,8 @@ int explain_policy_json(const struct policy *policy, const struct resolved *reso
     for (const struct policy_key *key = policy_keys; key->name && !failed; key++)
         failed = json_object_set_new(root, key->name,
                                      key->list < 0 ? make_scalar(policy, key) : make_list(policy, key)) != 0;
+    if (!failed)
+        failed = json_object_set_new(root, "runner", make_runner(&policy->runner)) != 0;
     if (!failed && resolved)
         failed = json_object_set_new(root, "resolved", make_resolved(resolved)) != 0;
     if (!failed)

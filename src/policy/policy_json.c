@@ -216,7 +216,7 @@ static int read_key(struct reading *reading, const struct policy_key *key, const
     return 0;
 }
 
-/* Every text of an array of texts. */
+/* Every text of an array of texts. @each: NULL: they are only looked at. */
 static int read_texts(struct reading *reading, const struct place *place, const char *name, json_t *array,
                       int (*each)(struct reading *, const struct place *, const char *))
 {
@@ -232,11 +232,23 @@ static int read_texts(struct reading *reading, const struct place *place, const 
 
         if (!json_is_string(item) || !*json_string_value(item))
             return wrong_type(reading, &here, name, "a list of texts that are not empty", item);
-        result = each(reading, &here, json_string_value(item));
+        result = each ? each(reading, &here, json_string_value(item)) : 0;
         if (result < 0)
             return result;
     }
     return 0;
+}
+
+/* The same, kept in @list. */
+static int read_texts_into(struct reading *reading, const struct place *place, json_t *array,
+                           struct strings *list)
+{
+    int result = read_texts(reading, place, place->key, array, NULL);
+
+    for (size_t i = 0; result == 0 && i < json_array_size(array); i++)
+        if (strings_add(list, json_string_value(json_array_get(array, i))) < 0)
+            result = error_no_memory(reading->error);
+    return result;
 }
 
 static int extend_by(struct reading *reading, const struct place *place, const char *name)
@@ -249,14 +261,6 @@ static int extend_by(struct reading *reading, const struct place *place, const c
 static int lock_key(struct reading *reading, const struct place *place, const char *name)
 {
     return policy_lock(reading->policy, name, origin_at(reading, place, false), reading->error);
-}
-
-static int take_text(struct reading *reading, const struct place *place, const char *text)
-{
-    (void)reading;
-    (void)place;
-    (void)text;
-    return 0;
 }
 
 static int read_extends(struct reading *reading, const struct place *place, json_t *value)
@@ -282,43 +286,64 @@ static int read_schema(struct reading *reading, const struct place *place, json_
     return json_is_string(value) ? 0 : wrong_type(reading, place, "$schema", "a text", value);
 }
 
-/* Understood, so that a mistake in it is found, and refused: there is nothing yet that would start it. */
+/* One member of the runner; what it holds goes into @runner. */
+static int read_runner_member(struct reading *reading, const struct place *place, json_t *value,
+                              struct policy_runner *runner)
+{
+    static const char *const names[] = {"command", "failure_signatures", "runner_is_script"};
+    struct nearest nearest = {.word = place->key};
+
+    if (strcmp(place->key, "command") == 0)
+        return read_texts_into(reading, place, value, &runner->command);
+    if (strcmp(place->key, "failure_signatures") == 0)
+        return read_texts_into(reading, place, value, &runner->failure_signatures);
+    if (strcmp(place->key, "runner_is_script") == 0) {
+        runner->is_script = json_is_true(value);
+        return json_is_boolean(value) ? 0 : wrong_type(reading, place, place->key, "true or false", value);
+    }
+    complain(reading, place, true, "unknown key %s in runner", QUOTE(place->key));
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        nearest_try(&nearest, names[i]);
+    return nearest.best ? error_hint(reading->error, "did you mean `%s`?", nearest.best) : -EINVAL;
+}
+
+/* A line is what a failure is looked for in: a text that spans lines is found in none. */
+static int refuse_lines(struct reading *reading, const struct place *place, const struct strings *texts)
+{
+    for (size_t i = 0; i < texts->count; i++)
+        if (strpbrk(texts->items[i], "\n\r") || texts->items[i][strspn(texts->items[i], " \t")] == '\0')
+            return complain(reading, place, false, "a failure signature must be part of one line, not %s",
+                            QUOTE(texts->items[i]));
+    return 0;
+}
+
 static int read_runner(struct reading *reading, const struct place *place, json_t *object)
 {
-    struct origin origin;
+    struct policy_runner runner = {0};
     const char *name;
     json_t *value;
+    int result = 0;
 
     if (!json_is_object(object))
         return wrong_type(reading, place, "runner", "an object", object);
     json_object_foreach(object, name, value)
     {
         struct place here = {.above = place, .key = name};
-        struct nearest nearest = {.word = name};
-        int result = 0;
 
-        if (strcmp(name, "command") == 0 || strcmp(name, "failure_signatures") == 0) {
-            result = read_texts(reading, &here, name, value, take_text);
-        } else if (strcmp(name, "runner_is_script") == 0) {
-            if (!json_is_boolean(value))
-                result = wrong_type(reading, &here, name, "true or false", value);
-        } else {
-            result = complain(reading, &here, true, "unknown key %s in runner", QUOTE(name));
-            nearest_try(&nearest, "command");
-            nearest_try(&nearest, "failure_signatures");
-            nearest_try(&nearest, "runner_is_script");
-            if (nearest.best)
-                error_hint(reading->error, "did you mean `%s`?", nearest.best);
-        }
+        result = read_runner_member(reading, &here, value, &runner);
         if (result < 0)
-            return result;
+            break;
     }
-    if (json_array_size(json_object_get(object, "command")) == 0)
-        return complain(reading, place, false, "runner has no `command`");
-    origin = origin_at(reading, place, true);
-    error_set(reading->error, ERROR_SANDBOX_UNAVAILABLE, 0, "not-in-this-version",
-              "%s: a runner of one's own (backend custom) is not in this version", WHERE(&origin));
-    return error_hint(reading->error, "take `runner` out of the file; the backend landlock needs none");
+    if (result == 0 && runner.command.count == 0)
+        result = complain(reading, place, false, "runner has no `command`");
+    if (result == 0)
+        result = refuse_lines(reading, place, &runner.failure_signatures);
+    if (result < 0) {
+        policy_free_runner(&runner);
+        return result;
+    }
+    runner.origin = origin_at(reading, place, true);
+    return policy_set_runner(reading->policy, &runner, reading->error);
 }
 
 static int read_group(struct reading *reading, const struct place *place, json_t *object);

@@ -89,6 +89,15 @@ static const struct bad_row {
     {"runner_key", "{\"policy\": 1, \"runner\": {\"comand\": []}}", "1:26", "unknown key comand in runner",
      "`command`"},
     {"runner_empty", "{\"policy\": 1, \"runner\": {\"command\": []}}", "1:25", "runner has no `command`", ""},
+    {"runner_relative", "{\"policy\": 1, \"runner\": {\"command\": [\"opt/r\"]}}", "1:15",
+     "the runner opt/r is not named from / on", "/usr/bin/NAME"},
+    {"runner_lines",
+     "{\"policy\": 1, \"runner\": {\"command\": [\"/r\"], \"failure_signatures\": [\"a\\nb\"]}}", "1:25",
+     "must be part of one line", ""},
+    {"runner_blank", "{\"policy\": 1, \"runner\": {\"command\": [\"/r\"], \"failure_signatures\": [\"  \"]}}",
+     "1:25", "must be part of one line", ""},
+    {"runner_script", "{\"policy\": 1, \"runner\": {\"command\": [\"/r\"], \"runner_is_script\": 1}}", "1:65",
+     "must be true or false", ""},
     {"runner_type", "{\"policy\": 1, \"runner\": {\"command\": [1]}}", "1:38", "command must be", ""},
     {"schema_type", "{\"policy\": 1, \"$schema\": 1}", "1:26", "$schema must be a text", ""},
     {"bom", "\xef\xbb\xbf{\"policy\": 1}", "1:1", "", ""},
@@ -196,16 +205,52 @@ TEST(explicit_network_mode_is_not_overruled)
     policy_free(&policy);
 }
 
-TEST(runner_is_understood_and_refused)
+static int read_runner(const char *runner, enum layer layer)
 {
-    static const char text[] =
-        "{\"policy\": 1, \"runner\": {\"command\": [\"/opt/r\"], \"failure_signatures\": [\"r: \"], "
-        "\"runner_is_script\": false}}";
+    struct text text = {0};
+    int r;
+
+    text_addf(&text, "{\"policy\": 1, \"runner\": %s}", runner);
+    r = read_text(text.data, text.length, layer);
+    text_free(&text);
+    return r;
+}
+
+TEST(runner_is_read)
+{
+    start();
+    check_int(read_runner("{\"command\": [\"/opt/r\", \"-x\"], \"failure_signatures\": [\"r: \", \"no r\"], "
+                          "\"runner_is_script\": true}",
+                          LAYER_SYSTEM),
+              0);
+    check_int(policy.runner.command.count, 2);
+    check_str(policy.runner.command.items[1], "-x");
+    check_int(policy.runner.failure_signatures.count, 2);
+    check(policy.runner.is_script);
+    check_int(policy.runner.origin.layer, LAYER_SYSTEM);
+    /* The later one wins as a whole. */
+    check_int(read_runner("{\"command\": [\"/opt/s\"]}", LAYER_USER), 0);
+    check_int(policy.runner.command.count, 1);
+    check_str(policy.runner.command.items[0], "/opt/s");
+    check_int(policy.runner.failure_signatures.count, 0);
+    check(!policy.runner.is_script);
+    policy_free(&policy);
+}
+
+TEST(runner_is_locked)
+{
+    static const char locked[] =
+        "{\"policy\": 1, \"runner\": {\"command\": [\"/opt/r\"]}, \"locked\": [\"runner\"]}";
 
     start();
-    check_int(read_text(text, strlen(text), LAYER_USER), -EINVAL);
-    check_int(error.code, ERROR_SANDBOX_UNAVAILABLE);
-    check_str(error.reason, "not-in-this-version");
+    check_int(read_text(locked, strlen(locked), LAYER_SYSTEM), 0);
+    check_int(read_runner("{\"command\": [\"/opt/r\"]}", LAYER_USER), 0);
+    check_int(read_runner("{\"command\": [\"/opt/r\"], \"runner_is_script\": true}", LAYER_USER), -EINVAL);
+    check_str(error.reason, "locked");
+    check_int(read_runner("{\"command\": [\"/opt/s\"]}", LAYER_FILE), -EINVAL);
+    check_str(error.reason, "locked");
+    check_str(policy.runner.command.items[0], "/opt/r");
+    check(!policy.runner.is_script);
     policy_free(&policy);
 }
 

@@ -351,6 +351,29 @@ bad:
                      "attest-run answered something else than the results of the checks");
 }
 
+/* A runner that does not do what it is told mostly fails at many things: all are named. */
+static void add_others(const struct attestation *attestation, const struct attempt *first,
+                       struct error *error)
+{
+    bool named[SURFACE_COUNT] = {[0] = false};
+    const char *lead = "; so did ";
+
+    named[first->check->surface] = true;
+    for (size_t i = 0; i < attestation->count; i++) {
+        const struct attempt *attempt = &attestation->attempts[i];
+        size_t length = strlen(error->message);
+
+        if (named[attempt->check->surface] || judge(attestation, attempt) != VERDICT_CROSSED)
+            continue;
+        named[attempt->check->surface] = true;
+        snprintf(error->message + length, sizeof(error->message) - length, "%s%s", lead,
+                 surface_table[attempt->check->surface].name);
+        lead = ", ";
+    }
+    error_hint(error, "the runner did not do what bubblewrap does with these words: see `runner` in "
+                      "confine-policy(5)");
+}
+
 static int crossed(const struct attempt *attempt, const char *how, struct error *error)
 {
     const struct check *check = attempt->check;
@@ -375,6 +398,8 @@ static void raise_evidence(struct plan *plan, const struct check *check, enum ev
 /* A surface of which no mechanism was shown is not called enforced, however well it was set up. */
 static void lower_unshown(struct plan *plan)
 {
+    enum evidence least = plan->runner ? EVIDENCE_DECLARED : EVIDENCE_PROBED;
+
     for (int s = 0; s < SURFACE_COUNT; s++) {
         struct claim *claim = &plan->claims[s];
         enum evidence best = EVIDENCE_NONE;
@@ -383,7 +408,7 @@ static void lower_unshown(struct plan *plan)
             continue;
         for (size_t i = 0; i < claim->by_count; i++) {
             if (claim->by[i].evidence == EVIDENCE_NONE)
-                claim->by[i].evidence = EVIDENCE_PROBED;
+                claim->by[i].evidence = least;
             if (claim->by[i].evidence > best)
                 best = claim->by[i].evidence;
         }
@@ -396,24 +421,33 @@ static void lower_unshown(struct plan *plan)
 
 /* Was it tried, and no mechanism of it attested? A claim that is partial for another reason as well is no
  * better: what was named must be shown. */
-static bool tried_in_vain(const struct claim *claim, enum surface surface)
+static bool tried_in_vain(const struct attestation *attestation, const struct plan *plan,
+                          enum surface surface)
 {
+    const struct claim *claim = &plan->claims[surface];
+
     if (claim->tried == 0 || surface_table[surface].shown == SHOWN_END)
         return false;
+    /* Behind a runner nothing is attested: that it held has to do. */
+    for (size_t i = 0; plan->runner && i < attestation->count; i++)
+        if (attestation->attempts[i].check->surface == surface &&
+            attestation->attempts[i].verdict == VERDICT_HELD)
+            return false;
     for (size_t i = 0; i < claim->by_count; i++)
         if (claim->by[i].evidence == EVIDENCE_ATTESTED)
             return false;
     return true;
 }
 
-static int refuse_unshown(const struct plan *plan, const struct resolved *resolved, struct error *error)
+static int refuse_unshown(const struct attestation *attestation, const struct plan *plan,
+                          const struct resolved *resolved, struct error *error)
 {
     for (int s = 0; s < SURFACE_COUNT; s++) {
         const struct claim *claim = &plan->claims[s];
 
         if (!plan_needs(resolved, (enum surface)s))
             continue;
-        if (!tried_in_vain(claim, (enum surface)s) &&
+        if (!tried_in_vain(attestation, plan, (enum surface)s) &&
             !(claim->reason && strcmp(claim->reason, "not-shown") == 0))
             continue;
         error_set(error, ERROR_SANDBOX_UNAVAILABLE, EPERM, "not-shown",
@@ -445,9 +479,13 @@ int attest_judge(struct attestation *attestation, const struct channel_results *
         struct attempt *attempt = &attestation->attempts[i];
 
         attempt->verdict = judge(attestation, attempt);
-        if (attempt->verdict ==
+        if (attempt->verdict !=
             VERDICT_CROSSED) /* before what was seen outside, which many acts may have done */
-            return crossed(attempt, "went through from inside", error);
+            continue;
+        r = crossed(attempt, "went through from inside", error);
+        if (plan->runner)
+            add_others(attestation, attempt, error);
+        return r;
     }
     for (size_t i = 0; i < attestation->count; i++) {
         struct attempt *attempt = &attestation->attempts[i];
@@ -457,10 +495,12 @@ int attest_judge(struct attestation *attestation, const struct channel_results *
             return crossed(attempt, "was seen to have an effect outside", error);
         }
         raise_evidence(plan, attempt->check,
-                       attempt->verdict == VERDICT_HELD ? EVIDENCE_ATTESTED : EVIDENCE_PROBED);
+                       plan->runner                       ? EVIDENCE_DECLARED
+                       : attempt->verdict == VERDICT_HELD ? EVIDENCE_ATTESTED
+                                                          : EVIDENCE_PROBED);
     }
     lower_unshown(plan);
-    return refuse_unshown(plan, resolved, error);
+    return refuse_unshown(attestation, plan, resolved, error);
 }
 
 int attest_refused(const struct attestation *attestation, struct strings *checks)

@@ -1,5 +1,5 @@
 /*
- * foreign.c - a program in the chain that is not ours: bubblewrap.
+ * foreign.c - a program in the chain that is not ours: bubblewrap, or a runner in its place.
  *
  * It leaves a process in front of the command, and one as process 1 of the pid namespace. Both end when ours
  * does, by a parent-death signal that they ask for themselves.
@@ -23,7 +23,9 @@
 #define HOLD_MS   5000
 #define ENDING_MS 1000
 #define MOST      16384
-#define MOMENT_NS 200000
+
+#define BETWEEN_MOST 16
+#define MOMENT_NS    200000
 
 #define MASK_NOWHERE "/run/.gone" /* in the private /run */
 
@@ -84,25 +86,79 @@ const char *foreign_mask(const char *path, const struct resolved *resolved)
     return path;
 }
 
-int foreign_hold(pid_t front)
+/* Its number in the pid namespace below ours; 0: it is in none; -1: it does not say. */
+static int inner_number(pid_t pid)
+{
+    char path[64], text[4096];
+    const char *numbers;
+    int outer, inner;
+
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    if (file_read(AT_FDCWD, path, text, sizeof(text)) <= 0)
+        return -1;
+    numbers = strstr(text, "\nNSpid:");
+    switch (numbers ? sscanf(numbers, " NSpid: %d %d", &outer, &inner) : -1) {
+    case 1:
+        return 0;
+    case 2:
+        return inner;
+    default:
+        return -1;
+    }
+}
+
+static int hold_one(pid_t pid)
 {
     const struct timespec moment = {.tv_nsec = MOMENT_NS};
     char name[16];
     struct process process = {0};
 
-    snprintf(name, sizeof(name), "%d", (int)front);
+    snprintf(name, sizeof(name), "%d", (int)pid);
     for (int i = 0; i < HOLD_MS * (1000000 / MOMENT_NS); i++) {
         if (!read_process(name, &process) || process.state == 'Z')
             return -ESRCH;
         if (process.state == 'S')
-            return kill(front, SIGSTOP) == 0 ? 0 : -errno;
+            return kill(pid, SIGSTOP) == 0 ? 0 : -errno;
         nanosleep(&moment, NULL);
     }
     return -ETIMEDOUT;
 }
 
+static pid_t parent_of(pid_t pid)
+{
+    char name[16];
+    struct process process = {0};
+
+    snprintf(name, sizeof(name), "%d", (int)pid);
+    return read_process(name, &process) ? process.parent : 0;
+}
+
+/* Those that a runner has put between itself and the namespace, one run's. */
+static pid_t between[BETWEEN_MOST];
+static size_t between_count;
+
+/* From the outside in: one that is stopped cannot act upon the end of the next. */
+int foreign_hold(pid_t front, pid_t command)
+{
+    pid_t pid = parent_of(command);
+    int r = hold_one(front);
+
+    for (between_count = 0; pid > 1 && pid != front; pid = parent_of(pid))
+        if (inner_number(pid) != 0)
+            continue;
+        else if (between_count == BETWEEN_MOST)
+            return -E2BIG;
+        else
+            between[between_count++] = pid;
+    for (size_t i = between_count; i > 0 && r == 0; i--)
+        r = hold_one(between[i - 1]);
+    return r;
+}
+
 void foreign_release(pid_t front)
 {
+    for (; between_count > 0; between_count--)
+        kill(between[between_count - 1], SIGCONT);
     kill(front, SIGCONT);
 }
 
@@ -159,6 +215,14 @@ static bool is_command_alone(pid_t front, pid_t command)
            (*text == '\0' || (strcmp(text, alone) == 0 && read_children(command, text, sizeof(text)) == 0));
 }
 
+/* Does it live in the namespace, and is not its process 1? One that does not say counts. */
+static bool is_left(const struct process *process)
+{
+    int number = process->state == 'Z' ? 0 : inner_number(process->pid);
+
+    return number != 0 && number != 1;
+}
+
 /* Who has lost its parent in the namespace is a child of process 1, so all of it hangs below. */
 unsigned foreign_left(pid_t front, pid_t command)
 {
@@ -177,8 +241,7 @@ unsigned foreign_left(pid_t front, pid_t command)
             if (is_among(below, before, processes[i].parent) && !is_among(below, found, processes[i].pid) &&
                 found < MOST) {
                 below[found++] = processes[i].pid;
-                left +=
-                    processes[i].parent != front && processes[i].pid != command && processes[i].state != 'Z';
+                left += processes[i].pid != command && is_left(&processes[i]);
             }
     } while (found > before);
     return left;
@@ -210,17 +273,29 @@ bool foreign_failed(pid_t front)
     return false;
 }
 
-int foreign_error(struct error *error, const struct resolved *resolved, const char *words)
+/* Nobody but the runner knows what it did with the words that it got. */
+static int runner_error(struct error *error, const char *runner, const char *said, const char *line)
+{
+    error_set(error, ERROR_SANDBOX_UNAVAILABLE, EPROTO, "runner-failed",
+              "the runner %s ended, and nothing behind it has said that the command can be confined%s%s",
+              QUOTE(runner), said, line);
+    return error_hint(error, "it must start what stands behind its `--`, with all descriptors, and wait for "
+                             "it; whether it has started anything else, only it can tell");
+}
+
+int foreign_error(struct error *error, const struct resolved *resolved, const char *runner, const char *words)
 {
     struct host host = {0};
     size_t length = strcspn(words, "\n");
+    const char *said = length > 0 ? "; it said " : "";
+    const char *line = length > 0 ? text_quote((char[600]){0}, 600, words, length < 500 ? length : 500) : "";
 
+    if (runner)
+        return runner_error(error, runner, said, line);
     host_ask_all(&host, resolved->uid, resolved->gid);
     if (host.namespaces.answer == HOST_NO)
         return host_lack_error(error, &host.namespaces.lack, "bubblewrap");
     error_set(error, ERROR_SANDBOX_UNAVAILABLE, EPROTO, "bubblewrap-failed",
-              "bubblewrap ended before the command, although namespaces can be made here%s%s",
-              length > 0 ? "; it said " : "",
-              length > 0 ? text_quote((char[600]){0}, 600, words, length < 500 ? length : 500) : "");
+              "bubblewrap ended before the command, although namespaces can be made here%s%s", said, line);
     return error_hint(error, "use --backend namespace or landlock");
 }

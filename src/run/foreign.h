@@ -18,13 +18,14 @@ const char *foreign_mask(const char *path, const struct resolved *resolved);
 
 /*
  * foreign_hold() - stop the process in front, once it does nothing but wait for the command.
+ * @command: who becomes it; what a runner has put between the two is stopped as well
  *
  * By then it has asked the kernel to be ended with us, which nobody else can see. Held, it cannot end before
  * what is left behind the command has been counted. Return: 0 or -errno; -ETIMEDOUT.
  */
-int foreign_hold(pid_t front);
+int foreign_hold(pid_t front, pid_t command);
 
-/* foreign_release() - let it go on. */
+/* foreign_release() - let it go on, and what stands between. */
 void foreign_release(pid_t front);
 
 /* foreign_signal_group() - signal the process group that @command stands in, if it is none of ours. */
@@ -50,10 +51,12 @@ bool foreign_failed(pid_t front);
 
 /*
  * foreign_error() - why it failed: whether this machine refuses the namespaces is found out by making them.
+ * @runner: the operator's, which is asked for no reasons; NULL: bubblewrap
  * @words: what it said, for people; nothing is judged by it
  *
  * Return: as error_set().
  */
-int foreign_error(struct error *error, const struct resolved *resolved, const char *words);
+int foreign_error(struct error *error, const struct resolved *resolved, const char *runner,
+                  const char *words);
 
 #endif

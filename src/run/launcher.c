@@ -7,15 +7,14 @@
  */
 #include "run/launcher.h"
 
-#include "kernel/identity.h"
 #include "kernel/program.h"
+#include "kernel/trust.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static int refuse(struct error *error, const char *path, const char *why)
@@ -26,53 +25,24 @@ static int refuse(struct error *error, const char *path, const char *why)
                       "install confine where only root or you can write, outside every writable grant");
 }
 
-/* A private group (its number is the owner's) is the owner alone; root's group is root's. */
-static bool others_can_write(const struct stat *object, uid_t caller)
-{
-    bool private_group = object->st_gid == 0 || (object->st_uid == caller && object->st_gid == getgid());
-
-    if (object->st_uid != caller && !identity_is_root(object->st_uid))
-        return true;
-    if (S_ISDIR(object->st_mode) && (object->st_mode & S_ISVTX))
-        return false; /* others add names there, but cannot replace ours */
-    return (object->st_mode & S_IWOTH) || ((object->st_mode & S_IWGRP) && !private_group);
-}
-
-/* Looks at one of them. */
-static int check_one(const char *path, uid_t caller, struct error *error)
-{
-    struct stat object;
-
-    if (lstat(path, &object) != 0) {
-        error_set(error, ERROR_SANDBOX_UNAVAILABLE, errno, "missing-launcher", "cannot look at %s: %s",
-                  QUOTE(path), strerror(errno));
-        return error_hint(error, "install confine whole: bin/confine and libexec/confine belong together");
-    }
-    if (others_can_write(&object, caller))
-        return refuse(error, path, "can be written by somebody else than root and you");
-    return 0;
-}
-
-/* PATH and every directory above it, from the root down, but for the first @known bytes that were looked at.
- * PATH is cut at each slash meanwhile. */
+/* PATH and every directory above it, but for the first @known bytes that were looked at. */
 static int check_path(const struct resolved *resolved, char *path, size_t known, struct error *error)
 {
-    uid_t caller = getuid();
-    int r = 0;
+    size_t bad;
+    int r;
 
     if (resolved && resolved_under_writable(resolved, path))
         return refuse(error, path, "lies in a writable grant");
-    if (known == 0)
-        r = check_one("/", caller, error);
-    for (char *next = strchr(path + known + 1, '/'); r == 0; next = strchr(next + 1, '/')) {
-        if (next)
-            *next = '\0';
-        r = check_one(path, caller, error);
-        if (!next)
-            break;
-        *next = '/';
-    }
-    return r;
+    r = trust_look(path, known, getuid(), &bad);
+    if (r == 0)
+        return 0;
+    path[bad] = '\0';
+    if (r == -EPERM || r == -ELOOP)
+        return refuse(error, path,
+                      r == -ELOOP ? "is a link" : "can be written by somebody else than root and you");
+    error_set(error, ERROR_SANDBOX_UNAVAILABLE, -r, "missing-launcher", "cannot look at %s: %s", QUOTE(path),
+              strerror(-r));
+    return error_hint(error, "install confine whole: bin/confine and libexec/confine belong together");
 }
 
 int launcher_open(const struct resolved *resolved, const char *program, struct error *error)

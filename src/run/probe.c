@@ -63,6 +63,27 @@ static int ask_limits(struct policy *policy, const struct backend *backend, stru
     return r;
 }
 
+/* The runner that the files of this user and machine name: of all that a policy says, it is what there is to
+ * be probed. */
+static int take_runner(struct policy *policy, struct error *error)
+{
+    const struct strings files = {0};
+    struct policy named;
+    int r = policy_init(&named, error);
+
+    if (r < 0)
+        return r;
+    r = policy_load_layers(&named, &files, error);
+    if (r == 0) {
+        policy->runner = named.runner;
+        policy->runner.origin = policy->runner.lock =
+            (struct origin){0}; /* their texts are the other one's */
+        named.runner = (struct policy_runner){0};
+    }
+    policy_free(&named);
+    return r;
+}
+
 /* What the child tells: the row, whole. */
 static void probe_in_child(int answer, void *data)
 {
@@ -83,6 +104,8 @@ static void probe_in_child(int answer, void *data)
     host_look(&host);
     if (r == 0)
         r = policy_set(&policy, KEY_BACKEND, backend->name, NULL, (struct origin){0}, &report.error);
+    if (r == 0 && strcmp(backend->name, "custom") == 0)
+        r = take_runner(&policy, &report.error);
     if (r == 0)
         r = ask_limits(&policy, backend, &host, &report.error);
     if (r == 0)

@@ -29,8 +29,14 @@ static int chain_failed(struct run *run, ssize_t why)
 
     if (why == -ETIMEDOUT) {
         error_set(&run->report->error, ERROR_SANDBOX_UNAVAILABLE, ETIMEDOUT, "chain-timeout",
-                  "the chain of links was not ready within %d seconds", CHAIN_MS / 1000);
-        return error_hint(&run->report->error, "the machine may be overloaded; try again");
+                  "the chain of links%s%s was not ready within %d seconds",
+                  run->plan->runner ? " behind the runner " : "",
+                  run->plan->runner ? QUOTE(run->plan->runner) : "", CHAIN_MS / 1000);
+        return error_hint(&run->report->error, "%s",
+                          run->plan->runner
+                              ? "the runner must start what stands behind its `--`; whether it has "
+                                "started anything else, only it can tell"
+                              : "the machine may be overloaded; try again");
     }
     if (why < 0 && why != -ECONNRESET)
         return run_fail(run, (int)-why, "talk to the chain");
@@ -47,7 +53,7 @@ static int chain_failed(struct run *run, ssize_t why)
     }
     words[size] = '\0';
     if (run->plan->foreign && foreign_failed(run->pid))
-        return foreign_error(&run->report->error, run->resolved, words);
+        return foreign_error(&run->report->error, run->resolved, run->plan->runner, words);
     return run_error_link(&run->report->error, words);
 }
 
@@ -55,6 +61,8 @@ static int chain_failed(struct run *run, ssize_t why)
  * started; only our chain holds the other end. */
 static bool may_be_command(const struct run *run, pid_t writer)
 {
+    if (run->plan->runner && writer == run->pid) /* it has become the chain: the checks say what lacks */
+        return true;
     return run->plan->pid_namespace ? writer > 1 && writer != run->pid && writer != run->guard
                                     : writer == run->pid;
 }
@@ -220,6 +228,8 @@ int run_talk(struct run *run)
     if (r < 0)
         return r;
     r = check_user(run);
+    if (r == 0 && run->plan->pid_namespace && run->becoming == run->pid)
+        r = run_fail(run, EPROTO, "see the command behind its runner");
     if (r < 0)
         return r;
     r = run_refuse_abandoned(run);
@@ -228,7 +238,7 @@ int run_talk(struct run *run)
     r = gateway_open(&run->gateway);
     if (r < 0)
         return r;
-    r = run->plan->foreign ? foreign_hold(run->pid) : 0;
+    r = run->plan->foreign ? foreign_hold(run->pid, run->becoming) : 0;
     if (r < 0)
         return run_fail(run, -r, "hold the process in front of the command");
     r = observer_go(&run->observer);

@@ -402,7 +402,9 @@ static void judge_survivors(struct loop *loop)
     if (claim->by[0].mechanism == MECHANISM_CGROUP)
         proven = loop->supervision->group_empty;
     claim->tried = 1;
-    claim->by[0].evidence = proven ? EVIDENCE_ATTESTED : EVIDENCE_PROBED;
+    claim->by[0].evidence = loop->supervision->plan->runner ? EVIDENCE_DECLARED
+                            : proven                        ? EVIDENCE_ATTESTED
+                                                            : EVIDENCE_PROBED;
     if (!proven && claim->state > STATE_PARTIAL) {
         claim->state = STATE_PARTIAL;
         claim->reason = loop->tree.guard_lost ? "guard-lost" : "not-seen-gone";

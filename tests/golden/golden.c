@@ -447,6 +447,34 @@ static void bubblewrap_inside(struct world *w)
     w->hidden[0].path = (char *)(uintptr_t) "/home/me/app/key";
     w->hidden[0].named = true;
 }
+static void in_custom(struct world *w)
+{
+    w->policy.backend = (char *)(uintptr_t) "custom";
+    need(strings_add(&w->policy.runner.command, "/usr/bin/bwrap") == 0);
+    need(strings_add(&w->policy.runner.command, "--assert-userns-disabled") == 0);
+    w->host.namespaces.answer = HOST_YES;
+}
+static void custom_exec(struct world *w)
+{
+    in_custom(w);
+    exec_on_terminal(w);
+}
+static void custom_required(struct world *w)
+{
+    in_custom(w);
+    w->resolved.required[SURFACE_NET_TCP] = true;
+}
+static void custom_limited(struct world *w)
+{
+    in_custom(w);
+    w->policy.limit_time_ms = 1000;
+    w->policy.limit_output = 1000;
+    w->policy.limit_file_size = 1000;
+}
+static void custom_missing(struct world *w)
+{
+    w->policy.backend = (char *)(uintptr_t) "custom";
+}
 static void namespace_nests(struct world *w)
 {
     in_namespace(w);
@@ -548,6 +576,11 @@ static const struct row {
     {"bubblewrap-second", 7, bubblewrap_second},
     {"bubblewrap-nests", 7, bubblewrap_nests},
     {"bubblewrap-hidden-inside", 7, bubblewrap_inside},
+    {"custom", 7, in_custom},
+    {"custom-exec-terminal", 7, custom_exec},
+    {"custom-limits", 7, custom_limited},
+    {"custom-no-runner", 7, custom_missing},
+    {"custom-require", 7, custom_required},
 };
 
 static void print_claims(const struct plan *plan, const struct resolved *resolved, struct text *text)

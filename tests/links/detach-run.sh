@@ -109,4 +109,24 @@ background: command is in it False'
 else
     skip '--group takes the foreground along' 'no python3'
 fi
+# The signal that its parent's end sends is set, for the command and after a change of user.
+cat >"$test_dir/signal.c" <<'C'
+#include <stdio.h>
+#include <sys/prctl.h>
+int main(void)
+{
+    int signum = 0;
+
+    return prctl(PR_GET_PDEATHSIG, &signum, 0, 0, 0) != 0 || printf("%d\n", signum) < 0;
+}
+C
+build signal "$test_dir/signal.c"
+run "$dr" --with-parent -- "$test_dir/bin/signal"
+is '--with-parent: SIGKILL when the parent ends' "$status|$out" '0|9'
+run "$dr" -- "$test_dir/bin/signal"
+is 'control: nothing without it' "$status|$out" '0|0'
+if [ "$(id -u)" = 0 ]; then
+    run "$dr" --with-parent --user 4242:4242 -- "$test_dir/bin/signal"
+    is '--with-parent and --user' "$status|$out" '0|9'
+fi
 finish

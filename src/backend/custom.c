@@ -1,0 +1,119 @@
+/*
+ * custom.c - the backend with the operator's own runner, which takes bubblewrap's words.
+ *
+ *   detach-run … RUNNER WORD… bubblewrap's words … confine-launch landlock-run … attest-run … COMMAND
+ *
+ * Should:  ask of it what is asked of bubblewrap, with the same links behind it and the same checks, so that
+ * a runner that does something else than it is told is refused before the command exists. Mustn't: call
+ * anything shown that is only heard from behind it: whoever starts our links could answer in their place. So
+ * nothing here is `enforced`, and the evidence is `declared`. Mustn't: start what somebody else than root and
+ * the caller could have written, the command above all.
+ */
+#include "backend/bubblewrap.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int refuse_runner(const struct host_runner *runner, struct error *error)
+{
+    error_set(error, ERROR_SANDBOX_UNAVAILABLE, runner->lack.errnum, runner->lack.reason,
+              "the backend custom cannot start its runner: %s", runner->why);
+    return error_hint(error, "%s", runner->lack.hint);
+}
+
+/* The runner itself, and whatever its words name: a program and the script that it is to interpret. */
+static int refuse_writable(const struct resolved *resolved, const struct strings *command,
+                           struct error *error)
+{
+    char found[PATH_MAX];
+
+    for (size_t i = 0; i < command->count; i++) {
+        if (command->items[i][0] != '/' || !realpath(command->items[i], found) ||
+            !resolved_under_writable(resolved, found))
+            continue;
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, EPERM, "runner-writable",
+                  "the backend custom cannot start its runner: %s lies in a writable grant",
+                  QUOTE(command->items[i]));
+        return error_hint(error, "put it where only root or you can write, outside every writable grant");
+    }
+    return 0;
+}
+
+static int ask_custom(struct host *host, const struct resolved *resolved, bool supervised,
+                      struct error *error)
+{
+    const struct policy_runner *runner = &resolved->policy->runner;
+
+    (void)supervised;
+    if (runner->command.count == 0) {
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOENT, "no-runner",
+                  "the backend custom needs a runner, and no policy names one");
+        return error_hint(error, "name it in a policy file: \"runner\": {\"command\": [\"/PATH\"]}; "
+                                 "confine-policy(5)");
+    }
+    host_ask_runner(host, runner->command.items[0], runner->is_script);
+    if (host->runner.answer != HOST_YES)
+        return refuse_runner(&host->runner, error);
+    return refuse_writable(resolved, &runner->command, error);
+}
+
+/* What the supervisor does by itself stays as it is: its time, its pipes, its groups. */
+static bool is_ours(const struct claim *claim)
+{
+    for (size_t i = 0; i < claim->by_count; i++)
+        if (claim->by[i].mechanism != MECHANISM_SUPERVISOR && claim->by[i].mechanism != MECHANISM_CGROUP)
+            return false;
+    return true;
+}
+
+static void declare(struct plan *plan)
+{
+    for (int s = 0; s < SURFACE_COUNT; s++)
+        if (!is_ours(&plan->claims[s]))
+            plan_lower(plan, (enum surface)s, CLAIM_DECLARED);
+}
+
+static int plan_custom(const struct resolved *resolved, const struct host *host, bool supervised,
+                       struct plan *plan, struct error *error)
+{
+    struct builder b = {.resolved = resolved, .host = host, .plan = plan, .supervised = supervised};
+    const struct policy_runner *runner = &resolved->policy->runner;
+    int r;
+
+    plan->backend = "custom";
+    if (host->runner.answer != HOST_YES)
+        return refuse_runner(&host->runner, error);
+    plan->runner = runner->command.items[0];
+    r = bubblewrap_plan(&b, "custom", (const char *const *)runner->command.items, error);
+    if (r < 0)
+        return r;
+    declare(plan);
+    r = strings_addf(&plan->warnings,
+                     "custom-runner: what this run holds is the word of %s; the checks find one that errs, "
+                     "and none that lies",
+                     QUOTE(plan->runner));
+    if (r == 0 && host->runner.set_uid)
+        r = strings_addf(&plan->warnings, "runner-set-uid: %s starts as another user", QUOTE(plan->runner));
+    return r < 0 ? error_no_memory(error) : 0;
+}
+
+static const char *const denial_signatures[] = {"Read-only file system", "Permission denied",
+                                                "Operation not permitted", NULL};
+/* Those of the runner stand in the policy. */
+static const struct runner_failure_rule failure_rules[] = {
+    {125, ": fatal: "},
+    {125, "confine: "},
+    {0, NULL},
+};
+
+const struct backend backend_custom = {
+    .name = "custom",
+    .what = "a runner of one's own in bubblewrap's place; nothing but its word for it",
+    .ask = ask_custom,
+    .plan = plan_custom,
+    .denial_signatures = denial_signatures,
+    .failure_rules = failure_rules,
+    .automatic = false,
+};
