@@ -46,12 +46,29 @@ static bool is_filtered(void)
     return line && strtol(line + strlen("\nSeccomp:"), NULL, 10) == 2;
 }
 
+/* The lines of packaging/apparmor, for programs below PREFIX. */
+static const char *const profile[] = {
+#include "apparmor_profile.h"
+};
+
+/* Adds what snprintf() has room for. Return: the length now. */
+static size_t add(char *hint, size_t size, size_t length, const char *text, size_t count)
+{
+    if (length < size)
+        snprintf(hint + length, size - length, "%.*s", (int)count, text);
+    return length + count;
+}
+
 /* Ubuntu's: the profile names both programs, ours and the links'. */
 static void hint_apparmor(char *hint, size_t size)
 {
+    static const char word[] = "PREFIX", begin[] = "as root: printf '%s\\n'",
+                      end[] = " >/etc/apparmor.d/confine && apparmor_parser -r /etc/apparmor.d/confine";
     char self[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    const char *prefix = word;
     char *slash = NULL;
+    size_t used = add(hint, size, 0, begin, sizeof(begin) - 1);
 
     self[length > 0 ? length : 0] = '\0';
     for (int i = 0; i < 2; i++) {
@@ -59,12 +76,22 @@ static void hint_apparmor(char *hint, size_t size)
         if (slash)
             *slash = '\0';
     }
-    /* A blank or a quote in it would need AppArmor's own quoting. */
-    snprintf(hint, size,
-             "as root: printf '%%s\\n' 'abi <abi/4.0>,' 'include <tunables/global>' 'profile confine "
-             "%.160s/{bin/confine,libexec/confine/*} flags=(unconfined) {' '  userns,' '}' "
-             ">/etc/apparmor.d/confine && apparmor_parser -r /etc/apparmor.d/confine",
-             slash && !strpbrk(self, " \t\n\"'\\{}*?[]") ? self : "PREFIX");
+    /* A blank or a quote in it would need AppArmor's own quoting; one that is long would not leave room for
+     * the rest. */
+    if (slash && !strpbrk(self, " \t\n\"'\\{}*?[]") && strlen(self) < 160)
+        prefix = self;
+    for (size_t i = 0; i < ARRAY_SIZE(profile); i++) {
+        const char *place = strstr(profile[i], word), *rest = place ? place + strlen(word) : profile[i];
+
+        used = add(hint, size, used, " '", 2);
+        if (place) {
+            used = add(hint, size, used, profile[i], (size_t)(place - profile[i]));
+            used = add(hint, size, used, prefix, strlen(prefix));
+        }
+        used = add(hint, size, used, rest, strlen(rest));
+        used = add(hint, size, used, "'", 1);
+    }
+    add(hint, size, used, end, sizeof(end) - 1);
 }
 
 static bool is_max_zero(void)

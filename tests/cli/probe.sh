@@ -75,6 +75,19 @@ if [ "$(id -u)" -eq 0 ] && usable namespace; then
     call unshare -m sh -c 'mount -t tmpfs none /proc/sys && exec "$0" probe --json' "$confine"
     row namespace 'b["reason"] == "proc-masked" and "systempaths=unconfined" in b["hint"]'
     result $? "a masked /proc: the container's option is named"
+    # Ubuntu's switch. What an administrator is told to load is what the package has.
+    call unshare -m sh -c 'mount -t tmpfs none /proc/sys/kernel && echo 1 >/proc/sys/kernel/apparmor_restrict_unprivileged_userns &&
+        exec "$@"' sh "$dir/lie" unshare=13 "$confine" probe --json
+    row namespace 'b["reason"] == "userns-denied" and "AppArmor" in b["message"] and b["hint"].startswith("as root: printf ")'
+    result $? "AppArmor takes the capabilities: the profile is printed"
+    python3 -c 'import json, sys
+b = [b for b in json.load(open(sys.argv[1]))["backends"] if b["name"] == "namespace"][0]
+words, rest = b["hint"].removeprefix("as root: ").split(" >", 1)
+print(words)
+sys.exit(rest != "/etc/apparmor.d/confine && apparmor_parser -r /etc/apparmor.d/confine")' "$dir/out" >"$dir/words" 2>>"$dir/why" &&
+        sh "$dir/words" >"$dir/profile" 2>>"$dir/why" &&
+        grep -v '^#' "$here/../../packaging/apparmor" | sed "s,PREFIX,${CONFINE_STAGE%/}," | cmp - "$dir/profile" >>"$dir/why"
+    result $? "and is that of the package, for where confine lies here"
     if usable bubblewrap; then
         cp /usr/bin/bwrap "$dir/bwrap"
         chown 65534 "$dir/bwrap"
