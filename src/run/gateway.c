@@ -345,6 +345,11 @@ static void end_gateway(void *self)
     uv_poll_stop(&gateway->poll);
     gateway->polling = false;
     hear_last(gateway);
+    if (gateway->fd >= 0 && !gateway->ended)
+        strings_add(
+            &gateway->report->warnings,
+            "gateway-silent: it did not say its last words in time and was ended; the connections in the "
+            "report may not be all");
     gateway_abandon(gateway);
 }
 

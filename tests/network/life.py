@@ -257,6 +257,19 @@ def killed(backend, user):
         os.close(run.read)
 
 
+def stopped():
+    """One that is stopped cannot hold the run's end: it is ended, and that is said."""
+    run = Run(['--allow', 'web.test'], ['sh', '-c', 'echo up; sleep 1; exit 3'], timeout=None)
+    run.process.stdout.readline()
+    for pid in processes(b' --channel '):
+        with contextlib.suppress(OSError), open(f'/proc/{pid}/comm', 'rb') as file:
+            if file.read() == b'confine-gateway\n':
+                os.kill(pid, signal.SIGSTOP)
+    run.wait()
+    tap.ok(run.status == 3 and any(word.startswith('gateway-silent: ') for word in run.report['warnings']), 'a gateway that is stopped is ended, and said', run)
+    tap.ok(until(lambda: not processes(b' --channel ')), 'and nothing of it is left', processes(b' --channel '))
+
+
 def advisory():
     run = Run(['-b', 'landlock', '--user', 'keep', '--allow', 'web.test'], ['true'])
     tap.ok(run.status == 125 and run.report['error']['surface'] == 'net.listed' and '--open net.listed' in run.errors, 'without namespaces a list is refused', run)
@@ -317,6 +330,7 @@ for one in BACKENDS:
 lookups()
 flood()
 session()
+stopped()
 advisory()
 silent()
 status = tap.close()
