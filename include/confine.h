@@ -111,6 +111,23 @@ int confine_plan(const struct confine_options *options, const char *const *comma
 int confine_explain(const struct confine_options *options, const char *const *paths, char **ret_json);
 
 /*
+ * confine_effective_mode() - which mode is in force for one call: the approved one, else the session's, else
+ * the deployment's. Nothing but the arguments is looked at, and nobody is asked.
+ * @approved: the mode that a person approved for this one call, or NULL
+ * @session: the mode that was chosen for the session, or NULL
+ * @deployment: the default of whoever runs the harness; NULL: "read-only"
+ * @ret_mode: "read-only", "workspace-write" or "danger-full-access", not to be freed
+ * @ret_from: "approved", "session" or "default", not to be freed
+ *
+ * An approval must be strictly wider than what is in force without it, and is for one call: where the next
+ * one has none, the session's mode is in force again. Return: CONFINE_OK; CONFINE_E_ARGUMENT: a name is none
+ * of a mode's; CONFINE_E_REFUSED: the approval widens nothing (there is no JSON). What is returned is NULL
+ * then.
+ */
+int confine_effective_mode(const char *approved, const char *session, const char *deployment,
+                           const char **ret_mode, const char **ret_from);
+
+/*
  * confine_spawn() - start a run.
  * @command: its words, NULL-terminated
  * @ret_run: the handle, for confine_run_unref()
