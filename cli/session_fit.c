@@ -48,6 +48,7 @@ static int refuse_sessionless(struct origin origin, struct error *error)
 int session_fit(const struct session *session, struct policy *policy, struct error *error)
 {
     static const enum list lists[] = {LIST_ALLOW, LIST_FORWARD, LIST_PUBLISH};
+    static const enum key ways[] = {KEY_PROXY_ENV, KEY_UPSTREAM};
     char size[40];
 
     if (!session)
@@ -61,6 +62,12 @@ int session_fit(const struct session *session, struct policy *policy, struct err
                 return refuse(session, policy->list[lists[i]].items[k].origin,
                               "what is reached by the network", "decided",
                               "say --allow at confine session start; leave it out here", error);
+    for (size_t i = 0; i < ARRAY_SIZE(ways); i++)
+        if (policy->origin[ways[i]].layer == LAYER_OPTION)
+            return refuse(
+                session, policy->origin[ways[i]], "the way into the network", "decided",
+                "a session has neither a proxy nor an upstream; leave it out, or run without --session",
+                error);
     if (policy->limit_tmp_size && policy->limit_tmp_size != session->tmp_size) {
         snprintf(size, sizeof(size), session->tmp_size ? "%llu bytes" : "not limited",
                  (unsigned long long)session->tmp_size);

@@ -44,8 +44,8 @@ TEST(approved_over_session_over_default)
         const char *mode = "left", *from = "left";
         int r = confine_effective_mode(rows[i].approved, rows[i].session, rows[i].deployment, &mode, &from);
 
-        if (!check_int(r, rows[i].mode ? CONFINE_OK : CONFINE_E_REFUSED) || !check(same(mode, rows[i].mode)) ||
-            !check(same(from, rows[i].from)))
+        if (!check_int(r, rows[i].mode ? CONFINE_OK : CONFINE_E_REFUSED) ||
+            !check(same(mode, rows[i].mode)) || !check(same(from, rows[i].from)))
             test_note("row %zu: %s by %s", i, mode ? mode : "none", from ? from : "none");
     }
 }
