@@ -259,6 +259,28 @@ static void answer_socks(struct connection *connection, enum reason reason, int 
     send(connection->client.watch.fd, reply, sizeof(reply), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+/*
+ * Who dialled knows of no proxy: it is told what its own protocol has for "no", as far as it has spoken. A
+ * reset is tried again for a minute by package managers, this is not.
+ */
+static bool answer_dialled(struct connection *connection, enum reason reason)
+{
+    static const unsigned char no[] = {21, 3, 1, 0, 2, 2, 49}; /* TLS: a fatal alert, access_denied */
+    char first[4096];
+    ssize_t length;
+
+    if (reason == REASON_NONE || connection->state == STATE_RELAY)
+        return false; /* no word of ours into what has begun; and what cannot be reached is to look like it */
+    length = recv(connection->client.watch.fd, first, sizeof(first), MSG_PEEK | MSG_DONTWAIT);
+    if (length > 2 && first[0] == 22 && first[1] == 3)
+        send(connection->client.watch.fd, no, sizeof(no), MSG_NOSIGNAL | MSG_DONTWAIT);
+    else if (length > 0 && http_looks(first, (size_t)length) == 1)
+        answer_http(connection, reason, 0);
+    else
+        return false;
+    return true;
+}
+
 bool proxy_answer(struct connection *connection, enum reason reason, int error)
 {
     bool unanswered = connection->state != STATE_RELAY || connection->held_back ||
@@ -271,7 +293,7 @@ bool proxy_answer(struct connection *connection, enum reason reason, int error)
     else if (connection->protocol == PROTOCOL_CONNECT || connection->protocol == PROTOCOL_HTTP)
         answer_http(connection, reason, error);
     else
-        return false;
+        return connection->protocol == PROTOCOL_TCP && answer_dialled(connection, reason);
     return true;
 }
 

@@ -376,6 +376,25 @@ def refusals_when_dialled(world):
 
 
 @test
+def words_for_who_dialled(world):
+    """A reset is tried again and again; no in the client's own words is not. Where it had not spoken yet, it is a reset."""
+    setup = Setup(world)
+    http = b'GET /x HTTP/1.1\r\nHost: local.test:7\r\n\r\n'
+    for name, port, data, answer in (('local.test', 7, client_hello('local.test'), b'\x15\x03\x01\x00\x02\x02\x31'),
+                                     ('local.test', 7, http, b'HTTP/1.1 403 Forbidden\r\n'),
+                                     ('meta.test', 80, http, b'HTTP/1.1 403 Forbidden\r\n')):
+        said = b'<reset>'
+        for _ in range(300):
+            said = setup.talk(name, port, data)
+            check(said == b'<reset>' or said.startswith(answer), f'{name}: {said}')
+            if said != b'<reset>':
+                break
+        check(said.startswith(answer), f'{name} on port {port} is told so: {said}')
+        check(b'/x' not in said, 'nothing that the client chose')
+    setup.ends()
+
+
+@test
 def names_from_outside(world):
     """What a name server says is checked like everything else."""
     setup = Setup(world)
