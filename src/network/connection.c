@@ -98,6 +98,25 @@ static void fail(struct connection *connection, int error, const char *text)
     end_with_answer(connection, REASON_NONE, error, text ? text : strerror(-error));
 }
 
+static void end_refused(struct connection *connection)
+{
+    end_with_answer(connection, connection->refusal, 0, reasons[connection->refusal]);
+}
+
+/* It has not spoken yet when it is refused: it may, for a moment, so that there are words to answer. */
+static void hear_refused(struct watch *watch)
+{
+    struct connection *connection = MEMBER(watch, client.watch);
+
+    if ((watch->events & (EPOLLERR | EPOLLHUP)) || !proxy_may_hear(connection))
+        end_refused(connection);
+}
+
+static void on_refused_time(struct timer *timer)
+{
+    end_refused(MEMBER(timer, timer));
+}
+
 void connection_refuse(struct connection *connection, enum reason reason)
 {
     if (!connection->accounted) {
@@ -107,7 +126,13 @@ void connection_refuse(struct connection *connection, enum reason reason)
         connection->later = reason;
         connection->is_later = true;
     }
-    end_with_answer(connection, reason, 0, reasons[reason]);
+    connection->refusal = reason;
+    if (!proxy_may_hear(connection)) {
+        end_refused(connection);
+        return;
+    }
+    connection->client.watch.call = hear_refused;
+    timer_begin(&connection->gateway->loop, &connection->timer, TIMER_NEXT, on_refused_time);
 }
 
 static void on_timer(struct timer *timer)

@@ -71,12 +71,13 @@ struct connection {
     enum protocol protocol;
     enum reason later; /* a refusal that became clear behind the verdict */
     bool is_later;
-    bool greeted;   /* SOCKS: the methods are agreed on */
-    bool told;      /* it was told one by one */
-    bool accounted; /* it was told, or counted */
-    bool hosts;     /* it came to an address of /etc/hosts, which several names may share */
-    bool second;    /* publish: the second family is tried */
-    bool held_back; /* what the client sends waits for another proxy's word */
+    enum reason refusal; /* why it ends, while its first words are waited for */
+    bool greeted;        /* SOCKS: the methods are agreed on */
+    bool told;           /* it was told one by one */
+    bool accounted;      /* it was told, or counted */
+    bool hosts;          /* it came to an address of /etc/hosts, which several names may share */
+    bool second;         /* publish: the second family is tried */
+    bool held_back;      /* what the client sends waits for another proxy's word */
     struct target target;
     struct verdict verdict;
     struct address address; /* that was dialled */
@@ -176,6 +177,9 @@ void connection_free(struct connection *connection);
 /* --- proxy.c: what a proxy's client says, and what it is answered
  * --------------------------------------------- */
 void proxy_read(struct watch *watch); /* of the client's end */
+/* proxy_may_hear() - has one who dialled, and is refused, said too little to be answered in its own protocol?
+ */
+bool proxy_may_hear(const struct connection *connection);
 /* proxy_answer() - it was refused (REASON_…), or failed (REASON_NONE; @error: -errno). Return: whether there
  * was anything to be said in the client's protocol. */
 bool proxy_answer(struct connection *connection, enum reason reason, int error);

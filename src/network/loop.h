@@ -31,8 +31,9 @@ struct watch {
  * end. */
 enum timer_kind {
     TIMER_NONE = 0,
-    TIMER_SOON,      /* 100 ms: counters, a descriptor table that was full */
-    TIMER_NEXT,      /* 250 ms: until the next address is tried as well */
+    TIMER_SOON, /* 100 ms: counters, a descriptor table that was full */
+    TIMER_NEXT, /* 250 ms: until the next address is tried as well, for the first words of one that is refused
+                 */
     TIMER_HANDSHAKE, /* 10 s: a head, a ClientHello, a request of SOCKS */
     TIMER_DIAL,      /* 30 s: to find an address and to be connected to it */
     TIMER_END,       /* 500 ms: what the command has said last still goes out */

@@ -259,26 +259,46 @@ static void answer_socks(struct connection *connection, enum reason reason, int 
     send(connection->client.watch.fd, reply, sizeof(reply), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+/* What one who dialled has said first; nothing is taken from it. */
+enum words { WORDS_OTHER = 0, WORDS_NONE_YET, WORDS_TLS, WORDS_HTTP };
+
+static enum words first_words(const struct connection *connection)
+{
+    char first[4096];
+    ssize_t length = recv(connection->client.watch.fd, first, sizeof(first), MSG_PEEK | MSG_DONTWAIT);
+    int looks;
+
+    if (length < 0)
+        return errno == EAGAIN ? WORDS_NONE_YET : WORDS_OTHER;
+    if (length > 0 && first[0] == 22)
+        return length < 3 ? WORDS_NONE_YET : first[1] == 3 ? WORDS_TLS : WORDS_OTHER;
+    looks = length > 0 ? http_looks(first, (size_t)length) : -1;
+    return looks > 0                                       ? WORDS_HTTP
+           : looks == 0 && length < (ssize_t)sizeof(first) ? WORDS_NONE_YET
+                                                           : WORDS_OTHER;
+}
+
+bool proxy_may_hear(const struct connection *connection)
+{
+    return connection->protocol == PROTOCOL_TCP && connection->state != STATE_RELAY &&
+           connection->client.watch.fd >= 0 && first_words(connection) == WORDS_NONE_YET;
+}
+
 /*
- * Who dialled knows of no proxy: it is told what its own protocol has for "no", as far as it has spoken. A
- * reset is tried again for a minute by package managers, this is not.
+ * Who dialled knows of no proxy: it is told what its own protocol has for "no", since a reset reads like a
+ * bad line. What cannot be reached is to look like it.
  */
 static bool answer_dialled(struct connection *connection, enum reason reason)
 {
     static const unsigned char no[] = {21, 3, 1, 0, 2, 2, 49}; /* TLS: a fatal alert, access_denied */
-    char first[4096];
-    ssize_t length;
+    enum words words =
+        reason == REASON_NONE || connection->state == STATE_RELAY ? WORDS_OTHER : first_words(connection);
 
-    if (reason == REASON_NONE || connection->state == STATE_RELAY)
-        return false; /* no word of ours into what has begun; and what cannot be reached is to look like it */
-    length = recv(connection->client.watch.fd, first, sizeof(first), MSG_PEEK | MSG_DONTWAIT);
-    if (length > 2 && first[0] == 22 && first[1] == 3)
+    if (words == WORDS_TLS)
         send(connection->client.watch.fd, no, sizeof(no), MSG_NOSIGNAL | MSG_DONTWAIT);
-    else if (length > 0 && http_looks(first, (size_t)length) == 1)
+    else if (words == WORDS_HTTP)
         answer_http(connection, reason, 0);
-    else
-        return false;
-    return true;
+    return words == WORDS_TLS || words == WORDS_HTTP;
 }
 
 bool proxy_answer(struct connection *connection, enum reason reason, int error)

@@ -377,7 +377,7 @@ def refusals_when_dialled(world):
 
 @test
 def words_for_who_dialled(world):
-    """A reset is tried again and again; no in the client's own words is not. Where it had not spoken yet, it is a reset."""
+    """A reset reads like a bad line; a no in the client's own words does not. Who does not speak gets the reset."""
     setup = Setup(world)
     http = b'GET /x HTTP/1.1\r\nHost: local.test:7\r\n\r\n'
     for name, port, data, answer in (('local.test', 7, client_hello('local.test'), b'\x15\x03\x01\x00\x02\x02\x31'),
