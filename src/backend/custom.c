@@ -23,28 +23,22 @@ static int refuse_runner(const struct host_runner *runner, struct error *error)
     return error_hint(error, "%s", runner->lack.hint);
 }
 
-/* The runner itself, and whatever its words name: a program and the script that it is to interpret. */
-static int refuse_writable(const struct resolved *resolved, const struct strings *command,
-                           struct error *error)
+static int refuse_writable(const struct resolved *resolved, const char *path, struct error *error)
 {
     char found[PATH_MAX];
 
-    for (size_t i = 0; i < command->count; i++) {
-        if (command->items[i][0] != '/' || !realpath(command->items[i], found) ||
-            !resolved_under_writable(resolved, found))
-            continue;
-        error_set(error, ERROR_SANDBOX_UNAVAILABLE, EPERM, "runner-writable",
-                  "the backend custom cannot start its runner: %s lies in a writable grant",
-                  QUOTE(command->items[i]));
-        return error_hint(error, "put it where only root or you can write, outside every writable grant");
-    }
-    return 0;
+    if (path[0] != '/' || !realpath(path, found) || !resolved_under_writable(resolved, found))
+        return 0;
+    error_set(error, ERROR_SANDBOX_UNAVAILABLE, EPERM, "runner-writable",
+              "the backend custom cannot start its runner: %s lies in a writable grant", QUOTE(path));
+    return error_hint(error, "put it where only root or you can write, outside every writable grant");
 }
 
 static int ask_custom(struct host *host, const struct resolved *resolved, bool supervised,
                       struct error *error)
 {
     const struct policy_runner *runner = &resolved->policy->runner;
+    int r = 0;
 
     (void)supervised;
     if (runner->command.count == 0) {
@@ -56,7 +50,11 @@ static int ask_custom(struct host *host, const struct resolved *resolved, bool s
     host_ask_runner(host, runner->command.items[0], runner->is_script);
     if (host->runner.answer != HOST_YES)
         return refuse_runner(&host->runner, error);
-    return refuse_writable(resolved, &runner->command, error);
+    /* The runner itself, what interprets it, and whatever its words name: a script that it is to interpret.
+     */
+    for (size_t i = 0; i < runner->command.count && r == 0; i++)
+        r = refuse_writable(resolved, runner->command.items[i], error);
+    return r < 0 ? r : refuse_writable(resolved, host->runner.interpreter, error);
 }
 
 /* What the supervisor does by itself stays as it is: its time, its pipes, its groups. */

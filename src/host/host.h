@@ -9,6 +9,7 @@
 #include "util/error.h"
 #include "util/util.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -49,8 +50,9 @@ struct host_runner {
     const char *path; /* as it was asked for */
     bool script;
     bool set_uid;
-    char why[700];         /* of a no: one sentence */
-    struct host_lack lack; /* of a no, but for its `why` */
+    char interpreter[PATH_MAX]; /* of a script: what it is, behind all links */
+    char why[700];              /* of a no: one sentence */
+    struct host_lack lack;      /* of a no, but for its `why` */
 };
 
 /* What to do where no group can be made. */

@@ -65,8 +65,10 @@ static bool look_at_interpreter(struct host_runner *runner, char *head, uid_t ca
     char *name = head + 2 + strspn(head + 2, " \t"), found[PATH_MAX];
 
     name[strcspn(name, " \t\r\n")] = '\0';
-    if (*name == '/' && realpath(name, found))
+    if (*name == '/' && realpath(name, found)) {
+        memcpy(runner->interpreter, found, strlen(found) + 1);
         return look_at(runner, found, caller);
+    }
     lack(runner, ENOENT, "missing-interpreter", "name an interpreter that is there, from / on",
          "%s names the interpreter %s: %s", QUOTE(runner->path), QUOTE(name),
          *name == '/' ? strerror(errno) : "not a path from / on");

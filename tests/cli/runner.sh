@@ -225,6 +225,13 @@ refused "one in a directory that others can write" 125 runner-writable "$dir/ope
 cp "$dir/script" "$dir/w/script"
 named inside "$dir/w/script" "$script"
 refused "one in a writable grant" 125 runner-writable "$([ "$(id -u)" -ne 0 ] && echo "lies in a writable grant" || echo "can be written by")" "$(with inside)" -w . -- touch "$dir/ran"
+cp "$(readlink -f /bin/sh)" "$dir/w/sh"
+runner inside-interpreter "$script" <<R
+#!$dir/w/sh
+exec bwrap "\$@"
+R
+refused "one whose interpreter lies there" 125 runner-writable "$([ "$(id -u)" -ne 0 ] && echo "$dir/w/sh lies in a writable grant" || echo "can be written by")" \
+    "$(with inside-interpreter)" -w . -- touch "$dir/ran"
 echo '{"policy": 1, "backend": "custom", "runner": {"command": ["/bin/sh", "'"$dir/w/script"'"]}}' >"$dir/word.json"
 sed -i "s,/bin/sh,$(readlink -f /bin/sh)," "$dir/word.json"
 refused "a program, and the script that it is to interpret lies there" 125 runner-writable "$dir/w/script lies in a writable grant" "$(with word)" -w . -- touch "$dir/ran"
