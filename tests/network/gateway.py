@@ -208,16 +208,24 @@ def read_some(sock, count):
     return data
 
 
+def say_all(sock, data, step):
+    """Return: the answer to DATA, sent in pieces of STEP, with which the client has said all."""
+    cut = False
+    try:
+        for at in range(0, len(data), step):
+            sock.sendall(data[at:at + step])
+        sock.shutdown(socket.SHUT_WR)
+    except OSError:  # a reset is told once: here, and not to who reads then
+        cut = True
+    return read_all(sock) or (b'<reset>' if cut else b'')
+
+
 def talk(world, address, port, data):
-    """Return: the answer to DATA, with which the client has said all."""
     try:
         sock = dial(world, address, port)
     except ConnectionResetError:
         return b'<reset>'
-    with contextlib.suppress(OSError):
-        sock.sendall(data)
-        sock.shutdown(socket.SHUT_WR)
-    return read_all(sock)
+    return say_all(sock, data, len(data) or 1)
 
 
 def connect_head(name, port):
@@ -444,11 +452,7 @@ def names_within(world):
                 sock = dial(world, setup.address('one.test') if not head else '127.0.0.1', 443 if not head else setup.proxy)
                 sock.sendall(head)
                 read_some(sock, reply)
-                with contextlib.suppress(OSError):
-                    for at in range(0, len(data), step):
-                        sock.sendall(data[at:at + step])
-                    sock.shutdown(socket.SHUT_WR)
-                got = read_all(sock)
+                got = say_all(sock, data, step)
                 same(got, data + b'end' if good else b'<reset>', f'{what}, {dialect}, in pieces of {step}')
     reasons = {m['refused'] for m in setup.ends() if m['type'] == 'closed'}
     same(reasons, {None, 'tls-name', 'tls-no-name', 'tls-bad', 'http-host', 'bad-request'}, 'reasons')
