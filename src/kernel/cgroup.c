@@ -567,6 +567,8 @@ int cgroup_used_up(const struct cgroup *group, int event, uint64_t *ret_count)
 {
     if (group->version == 2)
         return cgroup_number(group->directory, "memory.events", "oom", ret_count);
+    if (event <= 0)
+        return -EOPNOTSUPP;
     *ret_count = 0;
     if (read(event, ret_count, sizeof(*ret_count)) < 0)
         return errno == EAGAIN ? 0 : -errno;

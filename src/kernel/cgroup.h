@@ -112,7 +112,8 @@ int cgroup_memory_event(const struct cgroup *group);
 /*
  * cgroup_used_up() - how often the memory was used up since this was asked last, also when nobody could be
  * ended
- * @event: what cgroup_memory_event() gave; unused with version 2, which counts from the beginning
+ * @event: what cgroup_memory_event() gave, 0: it gave nothing; unused with version 2, which counts from the
+ *         beginning
  *
  * Return: 0 or -errno.
  */

@@ -147,6 +147,21 @@ TEST(memory_that_is_used_up_is_counted)
     check_int(cgroups_remove(&groups), 0);
 }
 
+/* Descriptor 0 is the caller's input, and 0 says that there is no event. */
+TEST(without_an_event_nothing_is_read)
+{
+    const struct cgroup old = {.version = 1, .directory = -1};
+    const uint64_t input = 7;
+    uint64_t count = 1, left = 0;
+    int ends[2];
+
+    need(pipe(ends) == 0 && write(ends[1], &input, sizeof(input)) == sizeof(input));
+    need(dup2(ends[0], 0) == 0);
+    check_int(cgroup_used_up(&old, 0, &count), -EOPNOTSUPP);
+    need(read(0, &left, sizeof(left)) == sizeof(left));
+    check_int(left, input);
+}
+
 TEST(processes_beyond_the_limit_are_refused_and_counted)
 {
     uint64_t refused = 0, count = 0;
