@@ -1,5 +1,5 @@
 /*
- * cgroup.c - groups of our own: made, joined, limited, emptied, removed.
+ * cgroup.c - groups of our own: made, joined, emptied, removed.
  *
  * Theory of operation. A group is a directory with a name that nobody else takes, `confine.` and 16 digits,
  * and an exclusive lock on it that we hold as long as we live. A group of that name and of our user whose
@@ -10,7 +10,6 @@
  * in that group itself: we move into a leaf beside the group of the run, and back when it has ended.
  * Everybody who uses a place holds a shared lock on it; only who gets it alone turns a controller off again.
  *
- * Should:  read back every value that is written.
  * Mustn't: wait for a lock: any user may take one and keep it. Mustn't signal by a number that may be
  *          somebody else's by then, or move a process that is not this one.
  */
@@ -25,7 +24,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -455,151 +453,5 @@ int cgroups_make(struct cgroups *cgroups, unsigned wanted)
     /* Any group holds all of the tree. */
     if (r == 0 && !cgroups->of[CGROUP_TREE] && cgroups->count > 0)
         cgroups->of[CGROUP_TREE] = &cgroups->group[0];
-    return r;
-}
-
-/* --- values --------------------------------------------------------------------------------------------- */
-
-static bool is_rounded(uint64_t seen, uint64_t asked)
-{
-    return seen <= asked && asked - seen < (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
-static bool reads_rounded(int directory, const char *file, uint64_t asked)
-{
-    uint64_t seen;
-
-    return cgroup_number(directory, file, NULL, &seen) == 0 && is_rounded(seen, asked);
-}
-
-static bool has_swap(void)
-{
-    char text[256];
-    const char *line;
-
-    if (file_read(AT_FDCWD, "/proc/swaps", text, sizeof(text)) < 0)
-        return false; /* a kernel without swap */
-    line = strchr(text, '\n');
-    return line && line[1];
-}
-
-static int limit_new(int directory, const char *bytes, bool *ret_swap)
-{
-    uint64_t seen;
-    int r = cgroup_write(directory, "memory.max", bytes);
-
-    if (r == 0)
-        r = cgroup_write(directory, "memory.oom.group", "1");
-    if (r == 0 && (cgroup_number(directory, "memory.oom.group", NULL, &seen) != 0 || seen != 1))
-        r = -EPROTO;
-    *ret_swap = !has_swap();
-    if (r == 0 && cgroup_write(directory, "memory.swap.max", "0") == 0)
-        *ret_swap = cgroup_number(directory, "memory.swap.max", NULL, &seen) == 0 && seen == 0;
-    return r;
-}
-
-/* In version 1 the second limit is that of memory and swap together, and must not be the lower one. */
-static int limit_old(int directory, const char *bytes, uint64_t asked, bool *ret_swap)
-{
-    int r = cgroup_write(directory, "memory.limit_in_bytes", bytes);
-
-    *ret_swap = !has_swap();
-    if (r == 0 && cgroup_write(directory, "memory.memsw.limit_in_bytes", bytes) == 0)
-        *ret_swap = reads_rounded(directory, "memory.memsw.limit_in_bytes", asked);
-    return r;
-}
-
-int cgroup_limit_memory(const struct cgroup *group, uint64_t bytes, bool *ret_swap)
-{
-    char text[24];
-    int r;
-
-    snprintf(text, sizeof(text), "%llu", (unsigned long long)bytes);
-    r = group->version == 2 ? limit_new(group->directory, text, ret_swap)
-                            : limit_old(group->directory, text, bytes, ret_swap);
-    if (r < 0)
-        return r;
-    return cgroup_holds_memory(group, bytes) ? 0 : -EPROTO;
-}
-
-bool cgroup_holds_memory(const struct cgroup *group, uint64_t bytes)
-{
-    return reads_rounded(group->directory, group->version == 2 ? "memory.max" : "memory.limit_in_bytes",
-                         bytes);
-}
-
-int cgroup_limit_processes(const struct cgroup *group, uint64_t count)
-{
-    char text[24];
-    int r;
-
-    snprintf(text, sizeof(text), "%llu", (unsigned long long)count);
-    r = cgroup_write(group->directory, "pids.max", text);
-    if (r < 0)
-        return r;
-    return cgroup_holds_processes(group, count) ? 0 : -EPROTO;
-}
-
-bool cgroup_holds_processes(const struct cgroup *group, uint64_t count)
-{
-    uint64_t seen;
-
-    return cgroup_number(group->directory, "pids.max", NULL, &seen) == 0 && seen == count;
-}
-
-int cgroup_processes(const struct cgroup *group, uint64_t *ret_count)
-{
-    return cgroup_number(group->directory, "pids.current", NULL, ret_count);
-}
-
-int cgroup_refused(const struct cgroup *group, uint64_t *ret_count)
-{
-    return cgroup_number(group->directory, "pids.events", "max", ret_count);
-}
-
-int cgroup_killed(const struct cgroup *group, uint64_t *ret_count)
-{
-    return cgroup_number(group->directory, group->version == 2 ? "memory.events" : "memory.oom_control",
-                         "oom_kill", ret_count);
-}
-
-int cgroup_used_up(const struct cgroup *group, int event, uint64_t *ret_count)
-{
-    if (group->version == 2)
-        return cgroup_number(group->directory, "memory.events", "oom", ret_count);
-    if (event <= 0)
-        return -EOPNOTSUPP;
-    *ret_count = 0;
-    if (read(event, ret_count, sizeof(*ret_count)) < 0)
-        return errno == EAGAIN ? 0 : -errno;
-    return 0;
-}
-
-int cgroup_memory_event(const struct cgroup *group)
-{
-    _cleanup_fd_ int told = -1, event = -1;
-    char text[32];
-    int r;
-
-    if (group->version == 2)
-        return -EOPNOTSUPP;
-    told = openat(group->directory, "memory.oom_control", O_RDONLY | O_CLOEXEC);
-    event = told < 0 ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (event < 0)
-        return -errno;
-    snprintf(text, sizeof(text), "%d %d", event, told);
-    r = cgroup_write(group->directory, "cgroup.event_control", text);
-    return r < 0 ? r : steal_fd(&event);
-}
-
-int cgroup_cpu_ns(const struct cgroup *group, uint64_t *ret_ns)
-{
-    uint64_t us;
-    int r;
-
-    if (group->version != 2)
-        return cgroup_number(group->directory, "cpuacct.usage", NULL, ret_ns);
-    r = cgroup_number(group->directory, "cpu.stat", "usage_usec", &us);
-    *ret_ns = us * 1000;
     return r;
 }
