@@ -77,6 +77,11 @@ static void on_count(struct timer *timer)
     account_flush((struct gateway *)(void *)((char *)timer - offsetof(struct gateway, count_timer)));
 }
 
+static size_t count_tallies(const struct gateway *gateway)
+{
+    return gateway->tally_counts[ALLOWED] + gateway->tally_counts[REFUSED];
+}
+
 /* The sum with these words, or the one of its kind that has all the rest. Return: NULL without memory at all.
  */
 static struct tally *find_tally(struct gateway *gateway, const struct tally *like, bool *ret_new)
@@ -94,9 +99,8 @@ static struct tally *find_tally(struct gateway *gateway, const struct tally *lik
             gateway->tallies[i].reason = i == ALLOWED ? REASON_NONE : REASON_VARIOUS;
             gateway->tally_counts[i] = 1;
         }
-        gateway->tally_count = KINDS;
     }
-    for (size_t i = KINDS; i < gateway->tally_count; i++) {
+    for (size_t i = KINDS; i < count_tallies(gateway); i++) {
         tally = &gateway->tallies[i];
         if (tally->port == like->port && tally->protocol == like->protocol && tally->reason == like->reason &&
             tally->rule == like->rule && strcmp(tally->name, like->name) == 0)
@@ -105,8 +109,8 @@ static struct tally *find_tally(struct gateway *gateway, const struct tally *lik
     if (gateway->tally_counts[kind] == TALLIES_EACH)
         return &gateway->tallies[kind];
     *ret_new = true;
+    tally = &gateway->tallies[count_tallies(gateway)];
     gateway->tally_counts[kind]++;
-    tally = &gateway->tallies[gateway->tally_count++];
     *tally = *like;
     return tally;
 }
@@ -148,7 +152,7 @@ void account_flush(struct gateway *gateway)
     struct writer writer;
 
     timer_end(&gateway->count_timer);
-    for (size_t i = 0; i < gateway->tally_count; i++) {
+    for (size_t i = 0; i < count_tallies(gateway); i++) {
         struct tally *tally = &gateway->tallies[i];
 
         if (tally->connections == 0 && tally->sent == 0 && tally->received == 0)

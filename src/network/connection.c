@@ -100,7 +100,9 @@ static void fail(struct connection *connection, int error, const char *text)
 
 static void end_refused(struct connection *connection)
 {
-    end_with_answer(connection, connection->refusal, 0, reasons[connection->refusal]);
+    enum reason reason = connection->is_later ? connection->later : connection->verdict.reason;
+
+    end_with_answer(connection, reason, 0, reasons[reason]);
 }
 
 /* It has not spoken yet when it is refused: it may, for a moment, so that there are words to answer. */
@@ -126,7 +128,6 @@ void connection_refuse(struct connection *connection, enum reason reason)
         connection->later = reason;
         connection->is_later = true;
     }
-    connection->refusal = reason;
     if (!proxy_may_hear(connection)) {
         end_refused(connection);
         return;

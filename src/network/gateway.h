@@ -71,13 +71,12 @@ struct connection {
     enum protocol protocol;
     enum reason later; /* a refusal that became clear behind the verdict */
     bool is_later;
-    enum reason refusal; /* why it ends, while its first words are waited for */
-    bool greeted;        /* SOCKS: the methods are agreed on */
-    bool told;           /* it was told one by one */
-    bool accounted;      /* it was told, or counted */
-    bool hosts;          /* it came to an address of /etc/hosts, which several names may share */
-    bool second;         /* publish: the second family is tried */
-    bool held_back;      /* what the client sends waits for another proxy's word */
+    bool greeted;   /* SOCKS: the methods are agreed on */
+    bool told;      /* it was told one by one */
+    bool accounted; /* it was told, or counted */
+    bool hosts;     /* it came to an address of /etc/hosts, which several names may share */
+    bool second;    /* publish: the second family is tried */
+    bool held_back; /* what the client sends waits for another proxy's word */
     struct target target;
     struct verdict verdict;
     struct address address; /* that was dialled */
@@ -116,7 +115,7 @@ struct gateway {
     bool stalled;      /* somebody waits for room */
     struct timer count_timer;
     struct tally *tallies;
-    size_t tally_count, tally_counts[2]; /* all; of what is allowed, and refused */
+    size_t tally_counts[2]; /* of what is allowed, and refused */
     uint64_t last_id, items[2], given;
     struct timer end_timer; /* while what the command has said last goes out */
     bool started, ending;
