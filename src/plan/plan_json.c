@@ -8,34 +8,6 @@
 
 #include <errno.h>
 
-static int append_text(json_t *array, const char *text)
-{
-    json_t *holder = json_object();
-    int result = holder ? value_set_text(holder, "text", text) : -ENOMEM;
-
-    if (result == 0 && json_array_append(array, json_object_get(holder, "text")) != 0)
-        result = -ENOMEM;
-    json_decref(holder);
-    return result;
-}
-
-json_t *value_argv(char *const *argv)
-{
-    json_t *array = json_array();
-
-    for (size_t i = 0; array && argv && argv[i]; i++)
-        if (append_text(array, argv[i]) < 0) {
-            json_decref(array);
-            return NULL;
-        }
-    return array;
-}
-
-json_t *value_strings(const struct strings *strings)
-{
-    return value_argv(strings->items);
-}
-
 int value_set_argv(json_t *object, const char *key, char *const *argv)
 {
     char coded_key[64];
@@ -120,9 +92,9 @@ json_t *plan_chain_json(const struct plan *plan, const struct resolved *resolved
         const char *text = plan_word_text(&plan->words[i], resolved);
 
         if (text)
-            result = append_text(array, text);
+            result = value_append_text(array, text);
         for (size_t j = 0; !result && plan->words[i].kind == WORD_COMMAND && command && command[j]; j++)
-            result = append_text(array, command[j]);
+            result = value_append_text(array, command[j]);
         if (result < 0) {
             json_decref(array);
             return NULL;

@@ -8,11 +8,6 @@
 #include "util/json.h"
 #include "util/writer.h"
 
-/* value_strings(), value_argv() - texts as an array; bytes that are no UTF-8 become U+FFFD.
- * Return: a new reference, NULL without memory. */
-json_t *value_strings(const struct strings *strings);
-json_t *value_argv(char *const *argv);
-
 /*
  * value_set_argv() - put @argv under @key; when a word is no UTF-8, also KEY_b64 with one item per word: its
  * bytes in base64, or null for a word that is UTF-8.

@@ -441,18 +441,6 @@ static json_t *make_resolved(const struct resolved *resolved)
     return NULL;
 }
 
-static json_t *make_texts(const struct strings *strings)
-{
-    json_t *array = json_array();
-
-    for (size_t i = 0; array && i < strings->count; i++)
-        if (json_array_append_new(array, json_string(strings->items[i])) != 0) {
-            json_decref(array);
-            return NULL;
-        }
-    return array;
-}
-
 /* Null where none is named. */
 static json_t *make_runner(const struct policy_runner *runner)
 {
@@ -461,8 +449,8 @@ static json_t *make_runner(const struct policy_runner *runner)
     if (runner->command.count == 0)
         return json_null();
     object = json_object();
-    if (object && json_object_set_new(object, "command", make_texts(&runner->command)) == 0 &&
-        json_object_set_new(object, "failure_signatures", make_texts(&runner->failure_signatures)) == 0 &&
+    if (object && json_object_set_new(object, "command", value_strings(&runner->command)) == 0 &&
+        json_object_set_new(object, "failure_signatures", value_strings(&runner->failure_signatures)) == 0 &&
         json_object_set_new(object, "runner_is_script", json_boolean(runner->is_script)) == 0 &&
         json_object_set_new(object, "locked", json_boolean(runner->locked)) == 0 &&
         put_origin(object, &runner->origin) == 0)

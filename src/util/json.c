@@ -329,6 +329,34 @@ int value_set_text(json_t *object, const char *key, const char *text)
     return set_text(object, key, text, &replaced);
 }
 
+int value_append_text(json_t *array, const char *text)
+{
+    json_t *holder = json_object();
+    int result = holder ? value_set_text(holder, "text", text) : -ENOMEM;
+
+    if (result == 0 && json_array_append(array, json_object_get(holder, "text")) != 0)
+        result = -ENOMEM;
+    json_decref(holder);
+    return result;
+}
+
+json_t *value_argv(char *const *argv)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; array && argv && argv[i]; i++)
+        if (value_append_text(array, argv[i]) < 0) {
+            json_decref(array);
+            return NULL;
+        }
+    return array;
+}
+
+json_t *value_strings(const struct strings *strings)
+{
+    return value_argv(strings->items);
+}
+
 int value_set_path(json_t *object, const char *key, const char *path)
 {
     struct text coded = {0};
