@@ -26,6 +26,14 @@ const struct backend *const backend_table[] = {
     NULL,
 };
 
+const char *const backend_view_signatures[] = {"Read-only file system", "Permission denied",
+                                               "Operation not permitted", NULL};
+const struct runner_failure_rule backend_link_failures[] = {
+    {125, ": fatal: "},
+    {125, "confine: "},
+    {0, NULL},
+};
+
 const struct backend *backend_by_name(const char *name)
 {
     for (size_t i = 0; backend_table[i]; i++)

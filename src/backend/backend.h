@@ -34,6 +34,10 @@ struct backend {
 
 extern const struct backend *const backend_table[]; /* NULL-terminated, in the order in which auto tries */
 
+/* What programs say where the host is a read-only view, and what any chain of our links fails with. */
+extern const char *const backend_view_signatures[];
+extern const struct runner_failure_rule backend_link_failures[];
+
 /* backend_by_name() - Return: the backend or NULL; an unknown name is never a fallback. */
 const struct backend *backend_by_name(const char *name);
 

@@ -308,8 +308,6 @@ static int plan_bubblewrap(const struct resolved *resolved, const struct host *h
     return r == 0 ? say_version(&b, error) : r;
 }
 
-static const char *const denial_signatures[] = {"Read-only file system", "Permission denied",
-                                                "Operation not permitted", NULL};
 static const struct runner_failure_rule failure_rules[] = {
     {125, ": fatal: "},
     {125, "confine: "},
@@ -322,7 +320,7 @@ const struct backend backend_bubblewrap = {
     .what = "the distribution's bubblewrap, with Landlock and a system call filter inside",
     .ask = ask_bubblewrap,
     .plan = plan_bubblewrap,
-    .denial_signatures = denial_signatures,
+    .denial_signatures = backend_view_signatures,
     .failure_rules = failure_rules,
     .automatic = true,
 };

@@ -38,6 +38,7 @@ static int ask_custom(struct host *host, const struct resolved *resolved, bool s
                       struct error *error)
 {
     const struct policy_runner *runner = &resolved->policy->runner;
+    char interpreter[PATH_MAX];
     int r = 0;
 
     (void)supervised;
@@ -47,14 +48,14 @@ static int ask_custom(struct host *host, const struct resolved *resolved, bool s
         return error_hint(error, "name it in a policy file: \"runner\": {\"command\": [\"/PATH\"]}; "
                                  "confine-policy(5)");
     }
-    host_ask_runner(host, runner->command.items[0], runner->is_script);
+    host_ask_runner(host, runner->command.items[0], runner->is_script, interpreter);
     if (host->runner.answer != HOST_YES)
         return refuse_runner(&host->runner, error);
     /* The runner itself, what interprets it, and whatever its words name: a script that it is to interpret.
      */
     for (size_t i = 0; i < runner->command.count && r == 0; i++)
         r = refuse_writable(resolved, runner->command.items[i], error);
-    return r < 0 ? r : refuse_writable(resolved, host->runner.interpreter, error);
+    return r < 0 ? r : refuse_writable(resolved, interpreter, error);
 }
 
 /* What the supervisor does by itself stays as it is: its time, its pipes, its groups. */
@@ -97,21 +98,12 @@ static int plan_custom(const struct resolved *resolved, const struct host *host,
     return r < 0 ? error_no_memory(error) : 0;
 }
 
-static const char *const denial_signatures[] = {"Read-only file system", "Permission denied",
-                                                "Operation not permitted", NULL};
-/* Those of the runner stand in the policy. */
-static const struct runner_failure_rule failure_rules[] = {
-    {125, ": fatal: "},
-    {125, "confine: "},
-    {0, NULL},
-};
-
 const struct backend backend_custom = {
     .name = "custom",
     .what = "a runner of one's own in bubblewrap's place; nothing but its word for it",
     .ask = ask_custom,
     .plan = plan_custom,
-    .denial_signatures = denial_signatures,
-    .failure_rules = failure_rules,
+    .denial_signatures = backend_view_signatures,
+    .failure_rules = backend_link_failures, /* those of the runner stand in the policy */
     .automatic = false,
 };

@@ -148,18 +148,12 @@ static int ask_landlock(struct host *host, const struct resolved *resolved, bool
 }
 
 static const char *const denial_signatures[] = {"Permission denied", "Operation not permitted", NULL};
-static const struct runner_failure_rule failure_rules[] = {
-    {125, ": fatal: "},
-    {125, "confine: "},
-    {0, NULL},
-};
-
 const struct backend backend_landlock = {
     .name = "landlock",
     .what = "Landlock and a system call filter; needs no namespace, mount or privilege",
     .ask = ask_landlock,
     .plan = plan_landlock,
     .denial_signatures = denial_signatures,
-    .failure_rules = failure_rules,
+    .failure_rules = backend_link_failures,
     .automatic = true,
 };

@@ -195,21 +195,13 @@ static int plan_namespace(const struct resolved *resolved, const struct host *ho
     return r;
 }
 
-static const char *const denial_signatures[] = {"Read-only file system", "Permission denied",
-                                                "Operation not permitted", NULL};
-static const struct runner_failure_rule failure_rules[] = {
-    {125, ": fatal: "},
-    {125, "confine: "},
-    {0, NULL},
-};
-
 const struct backend backend_namespace = {
     .name = "namespace",
     .what = "own namespaces with a read-only view of the host, Landlock and a system call filter",
     .ask = backend_ask_namespaces,
     .plan = plan_namespace,
-    .denial_signatures = denial_signatures,
-    .failure_rules = failure_rules,
+    .denial_signatures = backend_view_signatures,
+    .failure_rules = backend_link_failures,
     .automatic = true,
     .sessions = true,
 };

@@ -9,7 +9,6 @@
 #include "util/error.h"
 #include "util/util.h"
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -50,9 +49,8 @@ struct host_runner {
     const char *path; /* as it was asked for */
     bool script;
     bool set_uid;
-    char interpreter[PATH_MAX]; /* of a script: what it is, behind all links */
-    char why[700];              /* of a no: one sentence */
-    struct host_lack lack;      /* of a no, but for its `why` */
+    char why[700];         /* of a no: one sentence */
+    struct host_lack lack; /* of a no, but for its `why` */
 };
 
 /* What to do where no group can be made. */
@@ -141,10 +139,11 @@ void host_try_bubblewrap(struct host *host, uid_t uid, gid_t gid);
  * started.
  * @path:          absolute, borrowed as long as @host lives
  * @may_be_script: it was said that a script is meant
+ * @ret_interpreter: PATH_MAX bytes: of a script, what its first line names, behind all links; else empty
  *
  * Fills host->runner.
  */
-void host_ask_runner(struct host *host, const char *path, bool may_be_script);
+void host_ask_runner(struct host *host, const char *path, bool may_be_script, char *ret_interpreter);
 
 /*
  * host_ask_groups() - which limits can groups of processes hold here? Found by making a group, with each

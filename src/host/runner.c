@@ -60,22 +60,20 @@ static bool look_at(struct host_runner *runner, const char *name, uid_t caller)
 
 /* What stands behind `#!`, found as the kernel finds it. Return: false with the lack, also where there is
  * none. */
-static bool look_at_interpreter(struct host_runner *runner, char *head, uid_t caller)
+static bool look_at_interpreter(struct host_runner *runner, char *head, uid_t caller, char *ret_interpreter)
 {
-    char *name = head + 2 + strspn(head + 2, " \t"), found[PATH_MAX];
+    char *name = head + 2 + strspn(head + 2, " \t");
 
     name[strcspn(name, " \t\r\n")] = '\0';
-    if (*name == '/' && realpath(name, found)) {
-        memcpy(runner->interpreter, found, strlen(found) + 1);
-        return look_at(runner, found, caller);
-    }
+    if (*name == '/' && realpath(name, ret_interpreter))
+        return look_at(runner, ret_interpreter, caller);
     lack(runner, ENOENT, "missing-interpreter", "name an interpreter that is there, from / on",
          "%s names the interpreter %s: %s", QUOTE(runner->path), QUOTE(name),
          *name == '/' ? strerror(errno) : "not a path from / on");
     return false;
 }
 
-static bool look_inside(struct host_runner *runner, bool may_be_script, uid_t caller)
+static bool look_inside(struct host_runner *runner, bool may_be_script, uid_t caller, char *ret_interpreter)
 {
     static const char elf[] = {0x7f, 'E', 'L', 'F'};
     char head[HEAD + 1] = "";
@@ -105,17 +103,18 @@ static bool look_inside(struct host_runner *runner, bool may_be_script, uid_t ca
     }
     runner->script = true;
     if (head[0] == '#' && head[1] == '!')
-        return look_at_interpreter(runner, head, caller);
+        return look_at_interpreter(runner, head, caller, ret_interpreter);
     lack(runner, ENOEXEC, "runner-not-executable", "begin it with #! and the interpreter",
          "%s is no program that this kernel can run, and no script with a #! line", QUOTE(runner->path));
     return false;
 }
 
-void host_ask_runner(struct host *host, const char *path, bool may_be_script)
+void host_ask_runner(struct host *host, const char *path, bool may_be_script, char *ret_interpreter)
 {
     struct host_runner *runner = &host->runner;
 
     *runner = (struct host_runner){.answer = HOST_YES, .path = path};
+    *ret_interpreter = '\0';
     if (look_at(runner, path, host->uid))
-        look_inside(runner, may_be_script, host->uid);
+        look_inside(runner, may_be_script, host->uid, ret_interpreter);
 }
