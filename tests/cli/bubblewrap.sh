@@ -8,21 +8,6 @@ backend='--backend=bubblewrap'
 [ "$(id -u)" -ne 0 ] || chown -R 65534:65534 "$dir/w" "$HOME"
 chmod 755 "$dir"
 
-report() { # EXPRESSION on `r`
-    python3 -c 'import json, sys
-r = json.load(open(sys.argv[1]))
-s = {x["id"]: x for x in r["surfaces"] or []}
-sys.exit(0 if eval(sys.argv[2]) else "not true: %s: %s %s %s" % (sys.argv[2], r["outcome"], r["error"], r["warnings"]))' \
-        "$dir/report" "$1" 2>>"$dir/why"
-}
-# run STATUS NAME EXPRESSION WORD...
-run() {
-    local want=$1 name=$2 expression=$3
-    shift 3
-    call run_with_report $backend -w . "$@"
-    { [ "$status" -eq "$want" ] || why "status $status"; } && valid "$dir/report" && report "$expression"
-    result $? "$name"
-}
 
 call "$confine" probe -b bubblewrap --json
 if ! python3 -c 'import json, sys; sys.exit(not json.load(open(sys.argv[1]))["backends"][0]["usable"])' "$dir/out"; then

@@ -8,6 +8,7 @@ export TMPDIR
 . "$(dirname "$0")/tap.sh"
 [ "$(id -u)" -ne 0 ] || chown -R 65534:65534 "$dir/w" "$HOME"
 chmod 755 "$dir"
+backend= # the policy names it
 
 # runner NAME [JSON]: its policy; the program comes from stdin, where there is none it is JSON's own.
 runner() {
@@ -21,21 +22,6 @@ named() { # NAME PATH [JSON]
 script=', "runner_is_script": true'
 with() { echo "--policy=$dir/$1.json"; }
 
-report() { # EXPRESSION on `r`
-    python3 -c 'import json, sys
-r = json.load(open(sys.argv[1]))
-s = {x["id"]: x for x in r["surfaces"] or []}
-sys.exit(0 if eval(sys.argv[2]) else "not true: %s: %s %s %s" % (sys.argv[2], r["outcome"], r["error"], r["warnings"]))' \
-        "$dir/report" "$1" 2>>"$dir/why"
-}
-# run STATUS NAME EXPRESSION WORD...
-run() {
-    local want=$1 name=$2 expression=$3
-    shift 3
-    call run_with_report -w . "$@"
-    { [ "$status" -eq "$want" ] || why "status $status"; } && valid "$dir/report" && report "$expression"
-    result $? "$name"
-}
 # caught NAME RUNNER SURFACE...: refused for exactly these surfaces at least, and the command did not run.
 caught() {
     local name=$1 runner=$2 surface

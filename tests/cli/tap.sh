@@ -104,6 +104,24 @@ refused() {
 wrapper=()
 run_with_report() { "${wrapper[@]}" "$confine" run --report fd:9 "$@" 9>"$dir/report"; }
 
+# report EXPRESSION: does it hold of the report `r`, and its surfaces `s` by name?
+report() {
+    python3 -c 'import json, sys
+r = json.load(open(sys.argv[1]))
+s = {x["id"]: x for x in r["surfaces"] or []}
+sys.exit(0 if eval(sys.argv[2]) else "not true: %s: %s %s %s" % (sys.argv[2], r["outcome"], r["error"], r["warnings"]))' \
+        "$dir/report" "$1" 2>>"$dir/why"
+}
+
+# run STATUS NAME EXPRESSION WORD...: with the workspace, the backend of this test, and a report of which that holds.
+run() {
+    local want=$1 name=$2 expression=$3
+    shift 3
+    call run_with_report $backend -w . "$@"
+    { [ "$status" -eq "$want" ] || why "status $status"; } && valid "$dir/report" && report "$expression"
+    result $? "$name"
+}
+
 finish() {
     echo "1..$count"
     [ "$failed" -eq 0 ] && [ "$count" -gt 0 ]
