@@ -19,16 +19,14 @@
 /* Makes NAME below the attempt's directory, with what is above it. */
 static int plant(const struct order *order, const char *name, mode_t mode)
 {
-    char path[PLACE_SIZE], *slash;
+    char path[PLACE_SIZE];
+    int errnum;
 
     if (place_join(path, order->inner, name) < 0)
         return ENAMETOOLONG;
-    for (slash = strchr(path + strlen(order->inner) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (mkdir(path, 0755) != 0 && errno != EEXIST)
-            return errno;
-        *slash = '/';
-    }
+    errnum = place_above(path, order->inner);
+    if (errnum)
+        return errnum;
     return place_file(path, order->inner, name, order->mark, mode) < 0 ? errno : 0;
 }
 

@@ -85,6 +85,17 @@ int place_read(const char *path, char *data, size_t size)
     return (int)length;
 }
 
+int place_above(char path[PLACE_SIZE], const char *base)
+{
+    for (char *slash = strchr(path + strlen(base) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(path, 0755) != 0 && errno != EEXIST)
+            return errno;
+        *slash = '/';
+    }
+    return 0;
+}
+
 int place_mark(int fd, const struct order *order)
 {
     if (fd < 0)

@@ -33,6 +33,9 @@ void fill_mark(char mark[MARK_SIZE]); /* random, ends the program when there are
 int place_file(char path[PLACE_SIZE], const char *directory, const char *name, const char *text, mode_t mode);
 /* place_join() - DIRECTORY/NAME. Return: 0 or -ENAMETOOLONG. */
 int place_join(char path[PLACE_SIZE], const char *directory, const char *name);
+/* place_above() - make the directories between @base, which is there, and the last name of @path. Return: 0
+ * or an errno. */
+int place_above(char path[PLACE_SIZE], const char *base);
 /* place_read() - the first bytes of a file. Return: their number or -errno. */
 int place_read(const char *path, char *data, size_t size);
 /* place_mark() - write the mark of @order to @fd, which open() has answered. Return: 0 or an errno. */

@@ -257,25 +257,14 @@ static void enter_home(const struct trial *trial)
 }
 
 /* A home, in which the directory of all private caches is a link to path[0]. */
-static int plant_cache(struct trial *trial, const char *directories, const char *name)
+static int plant_cache(struct trial *trial, const char *name)
 {
-    char path[PLACE_SIZE], *slash;
     int result = make_target(trial, "target", true);
 
     if (result == 0)
-        result = place_join(path, trial->dir, directories);
-    for (slash = path + strlen(trial->dir); result == 0 && slash; slash = strchr(slash + 1, '/')) {
-        char *end = strchr(slash + 1, '/');
-
-        if (end)
-            *end = '\0';
-        if (mkdir(path, 0755) != 0)
-            result = -errno;
-        if (end)
-            *end = '/';
-    }
+        result = place_join(trial->order.path[2], trial->dir, name);
     if (result == 0)
-        result = place_join(trial->order.path[2], path, name);
+        result = -place_above(trial->order.path[2], trial->dir);
     if (result == 0 && symlink(trial->order.path[0], trial->order.path[2]) != 0)
         result = -errno;
     trial->enter = enter_home;
@@ -284,12 +273,12 @@ static int plant_cache(struct trial *trial, const char *directories, const char 
 
 static int prepare_own_caches(struct trial *trial)
 {
-    return plant_cache(trial, "home/.cache", "confine");
+    return plant_cache(trial, "home/.cache/confine");
 }
 
 static int prepare_all_caches(struct trial *trial)
 {
-    return plant_cache(trial, "home/.cache/confine", "caches");
+    return plant_cache(trial, "home/.cache/confine/caches");
 }
 
 /* --- names that change while it starts -------------------------------------------------------------------
