@@ -36,17 +36,17 @@ in_root() {
 holds() {
     local who
     for who in 0 1000; do
-        rm -rf "$root/srv/work" "$root/srv/beside"
-        mkdir -p "$root/srv/work"
+        rm -rf "$root/srv/tree" "$root/srv/beside"
+        mkdir -p "$root/srv/tree"
         chmod 777 "$root/srv"
-        chown "$who:$who" "$root/srv/work"
-        in_root "cd /srv/work && setpriv --reuid $who --regid $who --clear-groups $1 run -w . -- sh -c 'echo x >made; echo x >../beside; id -u'"
-        [ "$status" -eq 0 ] && [ -e "$root/srv/work/made" ] && [ ! -e "$root/srv/beside" ] && grep -qx "$who" "$dir/out" ||
+        chown "$who:$who" "$root/srv/tree"
+        in_root "cd /srv/tree && setpriv --reuid $who --regid $who --clear-groups $1 run -w . -- sh -c 'echo x >made; echo x >../beside; id -u'"
+        [ "$status" -eq 0 ] && [ -e "$root/srv/tree/made" ] && [ ! -e "$root/srv/beside" ] && grep -qx "$who" "$dir/out" ||
             why "status $status: $(cat "$dir/out")"
         [ ! -s "$dir/why" ]
         result $? "$2, as uid $who: the workspace is written and nothing beside it"
     done
-    rm -rf "$root/srv/work"
+    rm -rf "$root/srv/tree"
     chmod 755 "$root/srv"
 }
 # listing FILE: what there is, but for the package manager's own books and the home's cache of runs

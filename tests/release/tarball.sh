@@ -38,7 +38,7 @@ result $? "programs, links, manual pages, licence and README"
 
 # A machine with nothing else: no shell, no library, no file but the program that is to be confined.
 root=$dir/root
-mkdir -p "$root/work" "$root/opt"
+mkdir -p "$root/tree" "$root/opt"
 mkdir -m 1777 "$root/tmp"
 tar -C "$root/opt" -xf "$dir/one.tar.gz"
 cc -static -O1 -D_GNU_SOURCE -o "$root/alone" "$alone" 2>>"$dir/why" || { echo 'Bail out! cannot compile alone.c'; exit 99; }
@@ -49,15 +49,15 @@ result $? "every program of it is static"
 
 inside() { call "$root/alone" in "$root" "$@"; }
 act() { # WORD...: the program writes into the workspace and beside it
-    rm -f "$root/work/made" "$root/made"
-    inside "/opt/$name/bin/confine" run --report fd:9 -w /work "$@" -- /alone act /work/made /made 9>"$dir/report"
+    rm -f "$root/tree/made" "$root/made"
+    inside "/opt/$name/bin/confine" run --report fd:9 -w /tree "$@" -- /alone act /tree/made /made 9>"$dir/report"
 }
-inside /alone act /work/made /made
+inside /alone act /tree/made /made
 if [ "$status" -ne 0 ]; then
     skip 'a machine with nothing but the tarball' "no root of one's own here: $(head -c 200 "$dir/err")"
     finish
 fi
-[ -e "$root/work/made" ] && [ -e "$root/made" ]
+[ -e "$root/tree/made" ] && [ -e "$root/made" ]
 result $? "control: unconfined, both files are made"
 inside "/opt/$name/bin/confine" --version
 [ "$status" -eq 0 ] && grep -q "$("$source/tools/version")" "$dir/out"
@@ -68,7 +68,7 @@ for backend in namespace landlock; do
         skip "confine run with $backend" 'it does not work on this machine either'
         continue
     fi
-    [ "$status" -eq 3 ] && [ -e "$root/work/made" ] && [ ! -e "$root/made" ]
+    [ "$status" -eq 3 ] && [ -e "$root/tree/made" ] && [ ! -e "$root/made" ]
     result $? "$backend: the workspace is written, the file beside it is not"
     valid "$dir/report" && python3 -c 'import json, sys
 report = json.load(open(sys.argv[1]))
@@ -77,16 +77,16 @@ sys.exit(report["backend"] != sys.argv[2] or write["state"] != "enforced" or rep
     result $? "$backend: and the report says what held"
 done
 mv "$root/opt/$name" "$root/moved"
-rm -f "$root/work/made"
-inside /moved/bin/confine run -w /work -b namespace -- /alone act /work/made /made
+rm -f "$root/tree/made"
+inside /moved/bin/confine run -w /tree -b namespace -- /alone act /tree/made /made
 if [ "$status" -eq 125 ] && ! "$confine" run -q -b namespace -- true 2>/dev/null; then
     skip 'moved elsewhere' 'no namespaces here'
 else
-    [ "$status" -eq 3 ] && [ -e "$root/work/made" ]
+    [ "$status" -eq 3 ] && [ -e "$root/tree/made" ]
     result $? "moved elsewhere, it works as before"
 fi
 rm "$root/moved/libexec/confine/confine-launch"
-inside /moved/bin/confine run -w /work -- /alone act /work/made /made
+inside /moved/bin/confine run -w /tree -- /alone act /tree/made /made
 [ "$status" -eq 125 ] && grep -q 'confine-launch.*belong together' "$dir/err"
 result $? "a part of it missing: nothing runs, and it says which"
 finish
