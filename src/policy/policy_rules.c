@@ -8,7 +8,6 @@
 #include "policy/policy_rules.h"
 
 #include "policy/address.h"
-#include "policy/resolve.h"
 
 #include <arpa/inet.h>
 

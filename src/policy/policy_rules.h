@@ -11,6 +11,13 @@
 
 #define RULE_PORTS 16
 
+/* Where names are: the address is the machine's own there, and the first of the network. */
+#define NETWORK_POOL4  "198.18.0.0/15" /* for measurements (RFC 2544): nobody's */
+#define NETWORK_SELF4  "198.18.0.1/15"
+#define NETWORK_POOL6  "fdc0:ffee:c0f1::/64" /* a local one (RFC 4193) */
+#define NETWORK_SELF6  "[fdc0:ffee:c0f1::1]/64"
+#define NETWORK_LOCAL6 "[fdc0:ffee:c0f1::]/64"
+
 struct rule {
     bool private;  /* the name may resolve to private addresses */
     bool wildcard; /* `*.`: every name below, not the name itself */

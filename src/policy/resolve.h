@@ -11,6 +11,7 @@
 #include "kernel/handed.h"
 #include "links/channel.h"
 #include "policy/policy.h"
+#include "policy/policy_rules.h"
 
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -159,13 +160,6 @@ struct port_pair {
     uint16_t host, inside;
 };
 
-/* Where names are: the address is the machine's own there, and the first of the network. */
-#define NETWORK_POOL4  "198.18.0.0/15" /* for measurements (RFC 2544): nobody's */
-#define NETWORK_SELF4  "198.18.0.1/15"
-#define NETWORK_POOL6  "fdc0:ffee:c0f1::/64" /* a local one (RFC 4193) */
-#define NETWORK_SELF6  "[fdc0:ffee:c0f1::1]/64"
-#define NETWORK_LOCAL6 "[fdc0:ffee:c0f1::]/64"
-
 /* What a network of the command's own has beside loopback. Empty where nothing was asked for. */
 struct own_network {
     struct strings rules;  /* each once, in the one spelling of it; of the mode `listed` */
@@ -189,7 +183,6 @@ bool network_pinned(const struct own_network *network, const char *name, char fo
 void network_pin(unsigned index, char four[NETWORK_ADDRESS], char six[NETWORK_ADDRESS]);
 
 /* network_local() - the word of `--local` for a rule that is an address. Return: false: it is none. */
-struct rule;
 bool network_local(const struct rule *rule, char *word, size_t size);
 
 /* network_has() - do what is local and the pools hold this address? */
