@@ -86,9 +86,9 @@ class Screen:
     def lines(self):
         return [line.rstrip() for line in self.text().splitlines()]
 
-    def wait(self, holds):
+    def wait(self, holds, limit=LIMIT):
         """Until HOLDS is true of the lines. Return: whether it was, within the limit."""
-        end = time.monotonic() + LIMIT
+        end = time.monotonic() + limit
         while time.monotonic() < end:
             if holds(self.lines()):
                 return True
