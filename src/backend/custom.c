@@ -12,9 +12,9 @@
 #include "backend/bubblewrap.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int refuse_runner(const struct host_runner *runner, struct error *error)
 {
@@ -25,20 +25,37 @@ static int refuse_runner(const struct host_runner *runner, struct error *error)
 
 static int refuse_writable(const struct resolved *resolved, const char *path, struct error *error)
 {
-    char found[PATH_MAX];
-
-    if (path[0] != '/' || !realpath(path, found) || !resolved_under_writable(resolved, found))
+    if (!resolved_under_writable(resolved, path))
         return 0;
     error_set(error, ERROR_SANDBOX_UNAVAILABLE, EPERM, "runner-writable",
               "the backend custom cannot start its runner: %s lies in a writable grant", QUOTE(path));
     return error_hint(error, "put it where only root or you can write, outside every writable grant");
 }
 
+/* The runner itself, what interprets it, every link to that, and whatever its words name: a script that it is
+ * to interpret. A link in a grant counts where it lies: the command of this run leads it elsewhere for the
+ * next. */
+static int look_for_writable(const struct resolved *resolved, struct strings *places, struct error *error)
+{
+    const struct strings *command = &resolved->policy->runner.command;
+    char *here = getcwd(NULL, 0);
+    int r = 0;
+
+    for (size_t i = 1; i < command->count && r == 0; i++)
+        r = host_runner_word(command->items[i], here, places);
+    free(here);
+    if (r < 0)
+        return error_no_memory(error);
+    for (size_t i = 0; i < places->count && r == 0; i++)
+        r = refuse_writable(resolved, places->items[i], error);
+    return r;
+}
+
 static int ask_custom(struct host *host, const struct resolved *resolved, bool supervised,
                       struct error *error)
 {
     const struct policy_runner *runner = &resolved->policy->runner;
-    char interpreter[PATH_MAX];
+    struct strings places = {0};
     int r = 0;
 
     (void)supervised;
@@ -48,14 +65,14 @@ static int ask_custom(struct host *host, const struct resolved *resolved, bool s
         return error_hint(error, "name it in a policy file: \"runner\": {\"command\": [\"/PATH\"]}; "
                                  "confine-policy(5)");
     }
-    host_ask_runner(host, runner->command.items[0], runner->is_script, interpreter);
-    if (host->runner.answer != HOST_YES)
-        return refuse_runner(&host->runner, error);
-    /* The runner itself, what interprets it, and whatever its words name: a script that it is to interpret.
-     */
-    for (size_t i = 0; i < runner->command.count && r == 0; i++)
-        r = refuse_writable(resolved, runner->command.items[i], error);
-    return r < 0 ? r : refuse_writable(resolved, interpreter, error);
+    if (host_ask_runner(host, runner->command.items[0], runner->is_script, &places) < 0)
+        r = error_no_memory(error);
+    else if (host->runner.answer != HOST_YES)
+        r = refuse_runner(&host->runner, error);
+    else
+        r = look_for_writable(resolved, &places, error);
+    strings_free(&places);
+    return r;
 }
 
 /* What the supervisor does by itself stays as it is: its time, its pipes, its groups. */

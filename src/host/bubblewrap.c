@@ -8,6 +8,7 @@
 #include "host/host.h"
 
 #include "host/child.h"
+#include "kernel/trust.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +48,7 @@ static int look_at(const char *path, struct stat *object)
         if (lstat(part, object) != 0)
             return -errno;
         if (object->st_uid != 0 || S_ISLNK(object->st_mode) || (object->st_mode & S_IWOTH) ||
-            ((object->st_mode & S_IWGRP) && object->st_gid != 0))
+            ((object->st_mode & S_IWGRP) && (object->st_gid != 0 || !trust_group_is_alone(part))))
             return -EPERM;
         if (path[at] == '\0')
             break;

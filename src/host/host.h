@@ -139,11 +139,21 @@ void host_try_bubblewrap(struct host *host, uid_t uid, gid_t gid);
  * started.
  * @path:          absolute, borrowed as long as @host lives
  * @may_be_script: it was said that a script is meant
- * @ret_interpreter: PATH_MAX bytes: of a script, what its first line names, behind all links; else empty
+ * @places:        gets all that decides what starts: itself, its interpreter, every link to that one, and
+ *                 files that its first line names; canonical but for a link at the end
  *
- * Fills host->runner.
+ * Fills host->runner. Return: 0 or -ENOMEM.
  */
-void host_ask_runner(struct host *host, const char *path, bool may_be_script, char *ret_interpreter);
+int host_ask_runner(struct host *host, const char *path, bool may_be_script, struct strings *places);
+
+/*
+ * host_runner_word() - the file that a word of a runner's names, or behind a `=` in it; and the links to it.
+ * @directory: where the runner starts, for a name that is not absolute; NULL: nothing is taken for one
+ * @places:    gets them, canonical but for a link at the end; nothing where the word names none
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int host_runner_word(const char *word, const char *directory, struct strings *places);
 
 /*
  * host_ask_groups() - which limits can groups of processes hold here? Found by making a group, with each

@@ -221,6 +221,66 @@ refused "one whose interpreter lies there" 125 runner-writable "$([ "$(id -u)" -
 echo '{"policy": 1, "backend": "custom", "runner": {"command": ["/bin/sh", "'"$dir/w/script"'"]}}' >"$dir/word.json"
 sed -i "s,/bin/sh,$(readlink -f /bin/sh)," "$dir/word.json"
 refused "a program, and the script that it is to interpret lies there" 125 runner-writable "$dir/w/script lies in a writable grant" "$(with word)" -w . -- touch "$dir/ran"
+# What decides what starts is looked at where it lies: the command could lead a link in its reach elsewhere, for the next run.
+within() { # NAME PATH POLICY [TEXT]: refused for that path
+    refused "$1" 125 runner-writable "${4:-$2 lies in a writable grant}" "$(with "$3")" -w . -- touch "$dir/ran"
+}
+# The workspace is another user's, where root calls: that is said first of an interpreter.
+others=$([ "$(id -u)" -ne 0 ] || echo "$dir/w can be written by somebody else")
+ln -s "$(readlink -f /bin/sh)" "$dir/w/link-to-sh"
+runner by-link "$script" <<R
+#!$dir/w/link-to-sh
+exec /usr/bin/bwrap "\$@"
+R
+within "one whose interpreter is a link there" "$dir/w/link-to-sh" by-link "$others"
+ln -s "$dir/script" "$dir/w/link-to-script"
+printf '{"policy": 1, "backend": "custom", "runner": {"command": ["%s", "%s"]}}' "$(readlink -f /bin/sh)" "$dir/w/link-to-script" >"$dir/word-link.json"
+within "a program, and a link there to the script that it is to interpret" "$dir/w/link-to-script" word-link
+printf '{"policy": 1, "backend": "custom", "runner": {"command": ["%s", "script"]}}' "$(readlink -f /bin/sh)" >"$dir/word-here.json"
+within "a program, and the name of a script in the workspace, where it starts" "$dir/w/script" word-here
+printf '{"policy": 1, "backend": "custom", "runner": {"command": ["%s", "--init-file=%s"]}}' "$(readlink -f /bin/bash)" "$dir/w/script" >"$dir/word-value.json"
+within "a program, and a script there behind a =" "$dir/w/script" word-value
+printf '{"policy": 1, "backend": "custom", "runner": {"command": ["%s", "%s"]}}' "$(readlink -f /bin/sh)" "$dir/w/to-come" >"$dir/word-later.json"
+within "a program, and a script that the command could make" "$dir/w/to-come" word-later
+runner middle <<R
+#!$dir/w/link-to-sh
+R
+runner by-script "$script" <<R
+#!$dir/middle
+exec /usr/bin/bwrap "\$@"
+R
+within "one interpreted by a script that is interpreted there" "$dir/w/link-to-sh" by-script "$others"
+runner by-argument "$script" <<R
+#!$(readlink -f /bin/sh) $dir/w/script
+R
+within "one whose first line gives the interpreter a script there" "$dir/w/script" by-argument
+runner endless "$script" <<R
+#!$dir/endless
+R
+refused "one that interprets itself" 125 runner-not-executable "more than the kernel follows" "$(with endless)" -w . -- touch "$dir/ran"
+# A mode of 0664, of one's own group: who else is named in the list, the mode does not say.
+runner listed "$script" <"$dir/script"
+if python3 -c 'import os, struct, sys
+os.setxattr(sys.argv[1], "system.posix_acl_access", struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *e) for e in
+    ((1, 7, 0xffffffff), (2, 7, 4242), (4, 5, 0xffffffff), (16, 7, 0xffffffff), (32, 5, 0xffffffff))))' "$dir/listed" 2>/dev/null; then
+    refused "one that an access list lets somebody else write" 125 runner-writable "$dir/listed can be written by somebody else" "$(with listed)" -w . -- touch "$dir/ran"
+else
+    skip "one that an access list lets somebody else write" "no access lists on this file system"
+fi
+runner grouped "$script" <"$dir/script"
+chmod 775 "$dir/grouped"
+run 0 "one's own group may write it, where nobody else is named" 'r["chain"][1] == "runner"' "$(with grouped)" -- true
+if [ "$(id -u)" -eq 0 ]; then
+    mkdir -m 1777 "$dir/sticky"
+    ln -s "$(readlink -f /bin/sh)" "$dir/sticky/sh"
+    runner by-own "$script" <<R
+#!$dir/sticky/sh
+exec /usr/bin/bwrap "\$@"
+R
+    run 0 "one whose interpreter is root's link" 'r["chain"][1] == "runner"' "$(with by-own)" -- true
+    chown -h 65534:65534 "$dir/sticky/sh"
+    refused "one whose interpreter is somebody else's link" 125 runner-writable "$dir/sticky/sh can be written by somebody else" "$(with by-own)" -w . -- touch "$dir/ran"
+fi
 refused "none at all" 125 no-runner "no policy names one" --backend custom -w . -- touch "$dir/ran"
 echo '{"policy": 1, "runner": {"command": ["/usr/bin/bwrap"]}}' >"$dir/w/.confine.json"
 [ "$(id -u)" -ne 0 ] || chown 65534:65534 "$dir/w/.confine.json"
