@@ -18,7 +18,6 @@
 #include "boundaries.h"
 
 #include "backend/build.h"
-
 #include "run/attest.h"
 
 /* world_evidence() - of one mechanism in the claim that was seen. */
