@@ -123,6 +123,21 @@ static void add_grants(struct builder *b)
             add_pair(b, "--ro-bind", resolved->view.kept.items[i]);
 }
 
+/* There is nobody whom a resolver could ask. Most see at once that no way leads there; the one that would
+ * wait for an answer all the same (musl) is told to wait for none. In the backend namespace process 1
+ * answers. */
+static void add_nameless(struct builder *b)
+{
+    const char *path = b->host->bubblewrap.resolver;
+
+    if (b->resolved->policy->network != NETWORK_NONE || !*path || !cuts_network(b) ||
+        resolved_under_writable(b->resolved, path) || is_under_mask(b, path))
+        return;
+    build_word(b, "--ro-bind-data");
+    build_special(b, WORD_NAMELESS);
+    build_word(b, path);
+}
+
 static void chain_bubblewrap(struct builder *b, const char *const *program)
 {
     /* No cgroup namespace: as in namespace-run, JVMs break in one. */
@@ -150,6 +165,7 @@ static void chain_bubblewrap(struct builder *b, const char *const *program)
     add_private(b);
     add_masks(b);
     add_grants(b);
+    add_nameless(b);
     for (size_t i = 0; i < ARRAY_SIZE(last); i++)
         build_word(b, last[i]);
     build_word(b, "--chdir");

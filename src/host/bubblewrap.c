@@ -157,6 +157,15 @@ void host_try_bubblewrap(struct host *host, uid_t uid, gid_t gid)
     bubblewrap->lack.structural = false;
 }
 
+/* Behind its links, because a mount is laid on what is there. */
+static void find_resolver(struct host_bubblewrap *bubblewrap)
+{
+    _cleanup_free_ char *path = realpath("/etc/resolv.conf", NULL);
+
+    if (path && strlen(path) < sizeof(bubblewrap->resolver))
+        memcpy(bubblewrap->resolver, path, strlen(path) + 1);
+}
+
 void host_ask_bubblewrap(struct host *host)
 {
     struct host_bubblewrap *bubblewrap = &host->bubblewrap;
@@ -172,6 +181,7 @@ void host_ask_bubblewrap(struct host *host)
             bubblewrap->path = places[i];
             bubblewrap->set_uid = object.st_mode & (S_ISUID | S_ISGID);
             ask_version(bubblewrap);
+            find_resolver(bubblewrap);
             return;
         }
         /* /bin is a link to /usr/bin nearly everywhere: that is no news. */

@@ -40,6 +40,7 @@ struct host_bubblewrap {
     bool old;         /* below 0.12, or unknown */
     bool set_uid;
     bool tried;            /* by host_try_bubblewrap() */
+    char resolver[256];    /* where /etc/resolv.conf leads; empty: there is none */
     struct host_lack lack; /* of a no */
 };
 

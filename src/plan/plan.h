@@ -52,6 +52,7 @@ enum word_kind {
     WORD_MASK,  /* text: a name that is masked if it is there by then and the command's user can reach it */
     WORD_TERMINAL, /* a descriptor that is the command's own terminal, as /proc/self/fd/N */
     WORD_ONTO,     /* the descriptors on which that terminal is put: N,N,… */
+    WORD_NAMELESS, /* number of a descriptor: the file of a resolver that is to ask nobody */
     WORD_COMMAND,  /* the command and its arguments */
 };
 

@@ -74,6 +74,7 @@ const char *plan_word_text(const struct word *word, const struct resolved *resol
         [WORD_CHANNEL] = "CHANNEL",   [WORD_LIVENESS] = "LIVENESS", [WORD_STDERR] = "STDERR",
         [WORD_TMP] = "TMP",           [WORD_SENTINEL] = "SENTINEL", [WORD_LAUNCHER] = "confine-launch",
         [WORD_TERMINAL] = "TERMINAL", [WORD_ONTO] = "TERMINAL",     [WORD_JOIN] = "SESSION",
+        [WORD_NAMELESS] = "NAMELESS",
     };
 
     if (word->kind == WORD_TEXT || word->kind == WORD_MASK)

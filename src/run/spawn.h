@@ -34,6 +34,7 @@ struct launch {
     struct strings made;
     int *keep; /* sorted, each once */
     size_t keep_count;
+    int nameless; /* WORD_NAMELESS, owned; 0: the plan has none */
 };
 
 /*

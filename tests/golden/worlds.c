@@ -382,8 +382,12 @@ static void namespace_require_full(struct world *w)
 static void in_bubblewrap(struct world *w)
 {
     w->policy.backend = (char *)(uintptr_t) "bubblewrap";
-    w->host.bubblewrap = (struct host_bubblewrap){
-        .answer = HOST_YES, .path = "/usr/bin/bwrap", .version = "0.8.0", .old = true, .tried = true};
+    w->host.bubblewrap = (struct host_bubblewrap){.answer = HOST_YES,
+                                                  .path = "/usr/bin/bwrap",
+                                                  .version = "0.8.0",
+                                                  .old = true,
+                                                  .tried = true,
+                                                  .resolver = "/etc/resolv.conf"};
 }
 static void bubblewrap_full(struct world *w)
 {
