@@ -63,21 +63,33 @@ static bool shows_outside(const struct resolved *resolved, const char *place, co
     return false;
 }
 
-bool rules_writable(const struct rules *rules, const char *path)
+/* @below: what is granted itself does not count. */
+static bool is_writable(const struct rules *rules, const char *path, bool below)
 {
     const struct resolved *resolved = rules->resolved;
 
     for (size_t i = 0; i < rules->place_count; i++)
-        if (path_contains(rules->places[i], path) && !shows_outside(resolved, rules->places[i], path))
+        if (path_contains(rules->places[i], path) && !(below && strcmp(rules->places[i], path) == 0) &&
+            !shows_outside(resolved, rules->places[i], path))
             return true;
     for (size_t i = 0; i < resolved->path_count; i++) {
         const struct resolved_path *granted = &resolved->paths[i];
 
         if ((granted->grant == GRANT_WRITE || granted->grant == GRANT_DEVICE) &&
-            path_contains(granted->path, path))
+            path_contains(granted->path, path) && !(below && strcmp(granted->path, path) == 0))
             return true;
     }
     return false;
+}
+
+bool rules_writable(const struct rules *rules, const char *path)
+{
+    return is_writable(rules, path, false);
+}
+
+bool rules_renamable(const struct rules *rules, const char *path)
+{
+    return is_writable(rules, path, true);
 }
 
 size_t rules_protected(const struct rules *rules, const char *path, bool around)
@@ -136,7 +148,9 @@ struct verdict evaluate_change(const struct rules *rules, enum denial_operation 
     struct verdict verdict = {.surface = surface_of(operation, object)};
     bool moves = operation == DENIAL_REMOVE || operation == DENIAL_RENAME;
     bool opens = operation == DENIAL_WRITE && is_special(object->type); /* no mount refuses that */
-    size_t held = rules_protected(rules, object->path, moves);
+    /* What is protected below a name that may not be moved anyway is not the reason. */
+    size_t held = rules_protected(rules, object->path,
+                                  moves && (object->granted || is_writable(rules, object->path, true)));
 
     if (held) {
         verdict.answer = object->mode_first && object->by_mode ? ANSWER_BY_MODE : ANSWER_REFUSED;
@@ -145,7 +159,7 @@ struct verdict evaluate_change(const struct rules *rules, enum denial_operation 
         verdict.index = held - 1;
         return verdict;
     }
-    if (object->granted || rules_writable(rules, object->path))
+    if (object->granted || is_writable(rules, object->path, object->as_name))
         return verdict;
     if (rules->view && object->read_only && object->read_only_outside && !opens)
         return verdict; /* so it is for everybody on this machine */

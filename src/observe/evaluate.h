@@ -26,6 +26,7 @@ struct rules {
 struct object {
     const char *path;
     bool exists;
+    bool as_name; /* the call is about the name, and changes the directory that it is in */
     bool arrives; /* it is where something is to be moved to */
     mode_t type;
     bool granted;           /* by a rule that follows objects: it is, or is in, one of them by another name */
@@ -54,6 +55,10 @@ void rules_make(struct rules *rules, const struct resolved *resolved, const stru
 
 /* rules_writable() - is @path, by its name, one that the command may change? */
 bool rules_writable(const struct rules *rules, const char *path);
+
+/* rules_renamable() - may the command make, remove or rename @path? What is granted is a name in a directory
+ * that is not: it is changed, and stays. */
+bool rules_renamable(const struct rules *rules, const char *path);
 
 /* rules_protected() - 1 + the index of what is protected and holds @path; with @around also what is below
  * it. 0: nothing. */

@@ -70,6 +70,14 @@ static bool is_changeable(const struct judge *judge, const struct target *target
     return rules_writable(rules, target->path) && !rules_protected(rules, target->path, true);
 }
 
+/* The same of the directory that the name is in. */
+static bool is_renamable(const struct judge *judge, const struct target *target)
+{
+    const struct rules *rules = &judge->rules;
+
+    return rules_renamable(rules, target->path) && !rules_protected(rules, target->path, true);
+}
+
 /* A path of the call, resolved. Return: can it be judged? */
 static bool take_name(const struct judge *judge, const struct notify_request *request,
                       const struct observe_call *call, bool follow, struct named *named)
@@ -90,7 +98,7 @@ static bool take_name(const struct judge *judge, const struct notify_request *re
     }
     if (named == &first && !follow && call->path_2 == 0 &&
         target_guess(&named->target, (pid_t)request->pid, at, named->text) &&
-        is_changeable(judge, &named->target))
+        is_renamable(judge, &named->target))
         return false; /* nothing more needs to be known */
     target_resolve(&named->target, (pid_t)request->pid, at, named->text, follow);
     if (named->target.unreadable && is_valid(judge, request))
@@ -214,18 +222,20 @@ static bool may_access(int fd, int mode)
 }
 
 /* Looks at what stands in the way of @operation. @deciding: whose mount and mode count: the object, or the
- * directory that it is in */
+ * directory that it is in; @as_name: it is the directory that is changed */
 static struct object look_at(const struct judge *judge, const struct notify_request *request,
-                             struct target *target, enum denial_operation operation, int deciding)
+                             struct target *target, enum denial_operation operation, int deciding,
+                             bool as_name)
 {
     const struct rules *rules = &judge->rules;
     struct object object = {.path = target->path,
+                            .as_name = as_name,
                             .exists = target->object >= 0,
                             .type = target->object >= 0 ? target->st.st_mode & S_IFMT : 0};
     bool changes_directory = target->parent >= 0 && deciding == target->parent;
 
     if (!rules->view)
-        object.granted = (object.exists && is_granted(rules->resolved, &target->st, true)) ||
+        object.granted = (object.exists && !as_name && is_granted(rules->resolved, &target->st, true)) ||
                          is_below_granted(rules->resolved, find_parent(target, (pid_t)request->pid), true);
     object.read_only = rules->view && is_read_only(deciding);
     object.read_only_outside = object.read_only && is_read_only_outside(target);
@@ -244,7 +254,7 @@ static void judge_object(const struct judge *judge, const struct notify_request 
 
     if (is_changeable(judge, target))
         return;
-    object = look_at(judge, request, target, operation, target->object);
+    object = look_at(judge, request, target, operation, target->object, false);
     object.mode_first = mode_first;
     verdict = evaluate_change(&judge->rules, operation, &object);
     judge_refuse(judge, request, operation, &verdict, target->path, false, object.by_mode);
@@ -258,14 +268,14 @@ static void judge_in_directory(const struct judge *judge, const struct notify_re
     struct object object;
     struct verdict verdict;
 
-    if (is_changeable(judge, target))
+    if (is_renamable(judge, target))
         return;
     deciding = find_parent(target, (pid_t)request->pid);
     if (deciding < 0)
         deciding = target->object;
     if (deciding < 0)
         return;
-    object = look_at(judge, request, target, operation, deciding);
+    object = look_at(judge, request, target, operation, deciding, true);
     object.arrives = arrives;
     verdict = evaluate_change(&judge->rules, operation, &object);
     judge_refuse(judge, request, operation, &verdict, target->path, false, object.by_mode);
@@ -363,9 +373,9 @@ static void judge_two(const struct judge *judge, const struct notify_request *re
         (request->call.args[call->extra] & RENAME_KEEP))
         return;
     if (is_across(&first.target, &second.target) &&
-        !(is_changeable(judge, &first.target) != is_changeable(judge, &second.target)))
+        !(is_renamable(judge, &first.target) != is_renamable(judge, &second.target)))
         return;
-    if (!is_changeable(judge, &first.target))
+    if (!is_renamable(judge, &first.target))
         judge_in_directory(judge, request, &first.target, operation, false);
     else
         judge_in_directory(judge, request, &second.target, operation, true);
