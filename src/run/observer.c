@@ -317,13 +317,13 @@ static void take_message(struct observer *observer, struct observe_message *mess
     }
 }
 
-/* Return: was there a message? false at the end, and where there is none yet (@ret_gone tells). */
-static bool take_one(struct observer *observer, bool *ret_gone)
+/* Return: was there a message? false at the end (`gone` tells), and where there is none yet. */
+static bool take_one(struct observer *observer)
 {
     static struct observe_message message;
     ssize_t got = recv(observer->wire, &message, sizeof(message), MSG_DONTWAIT);
 
-    *ret_gone = got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+    observer->gone = got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
     if (got < (ssize_t)offsetof(struct observe_message, name))
         return false;
     take_message(observer, &message, (size_t)got);
@@ -333,15 +333,16 @@ static bool take_one(struct observer *observer, bool *ret_gone)
 static void on_told(uv_poll_t *handle, int status, int events)
 {
     struct observer *observer = handle->data;
-    bool gone = false;
 
     (void)status;
     (void)events;
-    while (take_one(observer, &gone))
+    while (take_one(observer))
         ;
-    if (!gone)
+    if (!observer->gone)
         return;
     uv_poll_stop(handle);
+    if (observer->leaves)
+        return;
     if (observer->report->error.code == ERROR_NONE) {
         error_set(&observer->report->error, ERROR_INTERNAL, ECONNRESET, "observer-lost",
                   "the observer of what is refused ended, and the run with it");
@@ -371,34 +372,43 @@ static void go_observer(void *self)
         uv_poll_start(&observer->poll, UV_READABLE, on_told);
 }
 
-/* The rest of what it has to tell: the run is over, and so is its work. */
+/* The run is over, and so is its work. */
+static void let_leave(void *self)
+{
+    struct observer *observer = self;
+
+    if (observer->pid <= 0 || observer->leaves || observer->gone)
+        return;
+    observer->leaves = true;
+    shutdown(observer->wire, SHUT_WR);
+    kill(observer->pid, OBSERVE_SIGNAL);
+}
+
+/* The rest of what it has to tell. */
 static void end_observer(void *self)
 {
     struct observer *observer = self;
     uint64_t until = supervise_now_ns() + LAST_MS * 1000000ULL;
-    bool gone = observer->pid <= 0;
 
     uv_poll_stop(&observer->poll);
-    if (!gone) {
-        shutdown(observer->wire, SHUT_WR);
-        kill(observer->pid, OBSERVE_SIGNAL);
-    }
-    while (!gone && supervise_now_ns() < until) {
+    let_leave(observer);
+    while (observer->pid > 0 && !observer->gone && supervise_now_ns() < until) {
         struct pollfd ready = {.fd = observer->wire, .events = POLLIN};
 
         /* It may wait for a call. The signal that comes just before it does is lost, so there are more. */
-        if (!take_one(observer, &gone) && !gone && poll(&ready, 1, WAKE_MS) == 0)
+        if (!take_one(observer) && !observer->gone && poll(&ready, 1, WAKE_MS) == 0)
             kill(observer->pid, OBSERVE_SIGNAL);
     }
-    if (observer->outlives && gone && waitpid(observer->pid, NULL, WNOHANG) == 0) {
+    if (observer->outlives && observer->gone && waitpid(observer->pid, NULL, WNOHANG) == 0) {
         children_include(observer->pid); /* it stays as long as whoever is left in the session asks it */
         observer->pid = 0;
     }
-    see_gone(observer, !gone);
+    see_gone(observer, !observer->gone);
     observer->wire = fd_close(observer->wire);
 }
 
-const struct part_calls observer_part = {.start = start_observer, .go = go_observer, .end = end_observer};
+const struct part_calls observer_part = {
+    .start = start_observer, .go = go_observer, .emptied = let_leave, .end = end_observer};
 
 void observer_abandon(struct observer *observer)
 {

@@ -19,6 +19,8 @@ struct observer {
     uint32_t known[OBSERVE_RECORDS];   /* 1 + index of the report's item, for the observer's number */
     uint64_t counted[OBSERVE_RECORDS]; /* of it, in that item */
     bool ended;
+    bool leaves;   /* it has been told that the run is over */
+    bool gone;     /* its end of the wire is closed */
     bool outlives; /* the run: in a session */
     const struct resolved *resolved;
     struct report *report;

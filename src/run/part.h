@@ -15,7 +15,7 @@ struct error;
 struct supervision;
 
 struct part_calls {
-    /* Everything that can fail, before `go`. Return: 0, -errno or a libuv error. */
+    /* Everything that can fail, before `go`; NULL: nothing to do. Return: 0, -errno or a libuv error. */
     int (*start)(void *self, struct supervision *supervision, uv_loop_t *uv);
     /* The word to start is given; NULL: nothing to do. */
     void (*go)(void *self);
@@ -36,6 +36,9 @@ struct part_calls {
     /* We are about to be stopped with the command, and go on again; NULL: nothing to do. */
     void (*stop)(void *self);
     void (*cont)(void *self);
+    /* Nobody is left who could do anything, but a helper of ours has still to end: what has to be waited for
+     * at the end can begin. Not in every run; NULL: nothing to do. */
+    void (*emptied)(void *self);
     /* The last process has gone, and the outcome is not yet filled; NULL: nothing to do. */
     void (*end)(void *self);
 };

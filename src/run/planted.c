@@ -15,7 +15,6 @@
 
 #include "kernel/children.h"
 #include "run/helper.h"
-#include "run/supervise.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -133,7 +132,7 @@ int planted_begin(struct planted_look *planted, const struct resolved *resolved,
 {
     int r = 0;
 
-    *planted = (struct planted_look){.scoped = landlock_abi >= 6, .go = -1, .said = -1, .watch = -1};
+    *planted = (struct planted_look){.scoped = landlock_abi >= 6, .go = -1, .said = -1};
     if (resolved->mode != MODE_WORKSPACE_WRITE)
         return 0;
     planted->wanted = true;
@@ -404,53 +403,16 @@ static int begin(struct planted_look *planted)
     return write(planted->go, "l", 1) == 1 ? 0 : -errno;
 }
 
-/* How many were left: then nobody is any more, whatever the number is. A write that fails is an end of it. */
-static void on_left(uv_poll_t *handle, int status, int events)
+/* A write that fails is an end of it, and seen then. */
+static void begin_early(void *self)
 {
-    struct planted_look *planted = handle->data;
-    uint32_t left;
+    struct planted_look *planted = self;
 
-    (void)status;
-    (void)events;
-    uv_poll_stop(handle);
-    if (planted->pid > 0 &&
-        recv(planted->watch, &left, sizeof(left), MSG_PEEK | MSG_DONTWAIT) == (ssize_t)sizeof(left))
+    if (planted->pid > 0)
         (void)begin(planted);
 }
 
-static int start_watch(void *self, struct supervision *supervision, uv_loop_t *uv)
-{
-    struct planted_look *planted = self;
-    const struct plan *plan = supervision->plan;
-
-    if (!planted->wanted || !plan->pid_namespace || plan->foreign || plan->joined)
-        return 0;
-    planted->watch = fcntl(supervision->liveness, F_DUPFD_CLOEXEC, 3);
-    if (planted->watch < 0)
-        return -errno;
-    planted->poll.data = planted;
-    return uv_poll_init(uv, &planted->poll, planted->watch);
-}
-
-static void go_watch(void *self)
-{
-    struct planted_look *planted = self;
-
-    if (planted->watch >= 0)
-        uv_poll_start(&planted->poll, UV_READABLE, on_left);
-}
-
-static void end_watch(void *self)
-{
-    struct planted_look *planted = self;
-
-    if (planted->watch < 0)
-        return;
-    uv_poll_stop(&planted->poll);
-    planted->watch = fd_close(planted->watch);
-}
-
-const struct part_calls planted_part = {.start = start_watch, .go = go_watch, .end = end_watch};
+const struct part_calls planted_part = {.emptied = begin_early};
 
 static const char *look(struct planted_look *planted, struct planted_list *list)
 {
@@ -484,7 +446,6 @@ void planted_end(struct planted_look *planted)
     if (planted->pid > 0)
         see_gone(planted, true);
     planted->said = fd_close(planted->said);
-    planted->watch = fd_close(planted->watch);
     planted->go = fd_close(planted->go);
     for (size_t i = 0; i < planted->before_count; i++) {
         fd_close(planted->before[i]);

@@ -26,12 +26,10 @@ struct planted_look {
     int go, said; /* a byte for it to begin; its findings */
     bool more;    /* trees than it can be given */
     bool begun;
-    int watch; /* the liveness once more, on which comes that everybody is gone; -1: nobody says so */
-    uv_poll_t poll;
 };
 
-/* Lets the look begin as soon as the last process of a process namespace is gone: the one in front, which
- * says so, takes its time to end. Where nobody says so it begins with planted_look(). */
+/* Lets the look begin as soon as nobody is left, while what is in front has still to end. Where nobody says
+ * that, it begins with planted_look(). */
 extern const struct part_calls planted_part;
 
 /*

@@ -360,7 +360,7 @@ static void clear_run(struct run *run)
     int *const none[] = {&run->channel,      &run->becoming_fd,    &run->their_channel,
                          &run->liveness,     &run->their_liveness, &run->errors,
                          &run->their_errors, &run->stderr_fd,      &run->attestation.process_release,
-                         &run->planted.go,   &run->planted.said,   &run->planted.watch};
+                         &run->planted.go,   &run->planted.said};
 
     memset(run, 0, offsetof(struct run, attestation.attempts));
     for (size_t i = 0; i < ARRAY_SIZE(none); i++)

@@ -209,6 +209,11 @@ static void call_parts(const struct supervision *supervision, size_t offset)
     }
 }
 
+void supervise_emptied(struct supervision *supervision)
+{
+    call_parts(supervision, offsetof(struct part_calls, emptied));
+}
+
 static bool ends_waiting(enum meaning meaning)
 {
     return meaning == MEANS_TIME || meaning == MEANS_TYPED || meaning == MEANS_END;
@@ -346,7 +351,8 @@ static int start_loop(struct loop *loop)
             r = uv_poll_start(&loop->channel, UV_READABLE, on_channel);
     }
     for (size_t i = 0; i < s->part_count && r == 0; i++)
-        r = s->parts[i].calls->start(s->parts[i].self, s, &loop->uv);
+        if (s->parts[i].calls->start)
+            r = s->parts[i].calls->start(s->parts[i].self, s, &loop->uv);
     return r;
 }
 
@@ -428,7 +434,7 @@ static struct loop the_loop; /* one run per process */
 
 int supervise_prepare(struct supervision *supervision)
 {
-    the_loop = (struct loop){.supervision = supervision, .signals_fd = -1};
+    the_loop = (struct loop){.supervision = supervision, .signals_fd = -1, .tree.front = -1};
     supervision->loop = &the_loop;
     return start_loop(&the_loop);
 }
@@ -444,6 +450,7 @@ void supervise_release(void)
 {
     if (!the_loop.started)
         return;
+    tree_release(&the_loop.tree);
     uv_walk(&the_loop.uv, close_handle, NULL);
     uv_run(&the_loop.uv, UV_RUN_DEFAULT);
     uv_loop_close(&the_loop.uv);
@@ -474,6 +481,7 @@ void supervise(struct supervision *supervision)
     tree_reap(tree); /* it may have ended before there was anybody to be told */
     if (tree->phase != PHASE_GONE)
         uv_run(&loop->uv, UV_RUN_DEFAULT);
+    tree_release(tree);
     read_channel(loop);
     call_parts(supervision, offsetof(struct part_calls, end));
     supervision->liveness = fd_close(supervision->liveness);

@@ -96,6 +96,9 @@ int supervise_close_input(struct supervision *supervision);
 int supervise_allow(struct supervision *supervision, const char *rule, struct error *error);
 void supervise_answered(struct supervision *supervision, const char *rule, const char *refused);
 
+/* supervise_emptied() - tell the parts that nobody of the run is left; at most once. */
+void supervise_emptied(struct supervision *supervision);
+
 /* supervise_connection() - tell the parts of a connection, when it begins and when it has ended. */
 void supervise_connection(struct supervision *supervision, const struct connection *connection);
 

@@ -19,6 +19,7 @@
 #include "run/foreign.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -175,8 +176,10 @@ void tree_kill(struct tree *tree)
         kill(s->process, SIGKILL);
     /* Nobody is left who could fork: then the guard is ended by us, without going through all processes. */
     tree->last = tree->ended && s->guard && !tree->guard_ended && children_only(s->guard);
-    if (tree->last)
+    if (tree->last) {
         kill(s->guard, SIGKILL);
+        supervise_emptied(s);
+    }
     if (!told)
         s->liveness = fd_close(s->liveness);
     uv_timer_start(&tree->gone, on_gone, GONE_MS, 0);
@@ -291,6 +294,45 @@ void tree_reap(struct tree *tree)
     }
 }
 
+/* How many were left: whatever the number is, by now nobody is, and the process in front ends with its
+ * mounts.
+ */
+static void on_told(uv_poll_t *handle, int status, int events)
+{
+    struct tree *tree = handle->data;
+    uint32_t left;
+
+    (void)status;
+    (void)events;
+    uv_poll_stop(handle);
+    if (recv(tree->front, &left, sizeof(left), MSG_PEEK | MSG_DONTWAIT) == (ssize_t)sizeof(left))
+        supervise_emptied(tree->supervision);
+}
+
+/* Of its own descriptor: the other one is closed where there is nobody to be told of. */
+static int start_told(struct tree *tree)
+{
+    const struct supervision *s = tree->supervision;
+    int r;
+
+    if (!s->plan->pid_namespace || s->plan->foreign || s->plan->joined)
+        return 0;
+    tree->front = fcntl(s->liveness, F_DUPFD_CLOEXEC, 3);
+    if (tree->front < 0)
+        return -errno;
+    tree->told.data = tree;
+    r = uv_poll_init(tree->uv, &tree->told, tree->front);
+    return r < 0 ? r : uv_poll_start(&tree->told, UV_READABLE, on_told);
+}
+
+void tree_release(struct tree *tree)
+{
+    if (tree->front < 0)
+        return;
+    uv_poll_stop(&tree->told);
+    tree->front = fd_close(tree->front);
+}
+
 int tree_start(struct tree *tree, struct supervision *supervision, uv_loop_t *uv)
 {
     int r = uv_timer_init(uv, &tree->sweep);
@@ -302,7 +344,7 @@ int tree_start(struct tree *tree, struct supervision *supervision, uv_loop_t *uv
     if (r == 0)
         r = uv_timer_init(uv, &tree->gone);
     tree->sweep.data = tree->gone.data = tree->held.data = tree;
-    return r;
+    return r < 0 ? r : start_told(tree);
 }
 
 void tree_hold_front(struct tree *tree)

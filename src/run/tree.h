@@ -19,12 +19,16 @@ struct tree {
     bool last;  /* the guard was the only child left, and was killed */
     bool guard_ended, guard_lost;
     bool holding; /* a foreign process in front is held, so that what is left behind it can be counted */
+    int front; /* the liveness once more, on which the process in front says what was left; -1: nobody does */
     uv_timer_t sweep, gone;
-    uv_poll_t held;
+    uv_poll_t held, told;
 };
 
 /* tree_start() - its timers; nothing is waited for yet. Return: 0 or a libuv error. */
 int tree_start(struct tree *tree, struct supervision *supervision, uv_loop_t *uv);
+
+/* tree_release() - listen no more; nothing where tree_start() was not. */
+void tree_release(struct tree *tree);
 
 /* tree_hold_front() - count what a foreign process in front leaves behind. It was stopped before `go`; where
  * the command's end cannot be waited for it goes on at once, and nothing is counted. */
