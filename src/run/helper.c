@@ -1,12 +1,12 @@
 /*
  * helper.c - start a program of ours, confined by our own links.
  *
- *     detach-run ... scope-run ... landlock-run ... drop-run ... seccomp-run ... PROGRAM
+ *     detach-run ... scope-run ... landlock-run ... drop-run ... seccomp-run ... PROGRAM or its work
  *
  * A helper reads what a hostile command or somebody far away has written. So it gets the same links as a
  * command, with less: what it may read is named one by one, and it has no variables.
  *
- * Should:  be cheap: one vfork, and one exec more than the links.
+ * Should:  be cheap: one vfork and one exec, where the links are in the program; else one exec more.
  * Mustn't: leave a link out where it cannot be had: then there is no helper.
  */
 #include "run/helper.h"
@@ -53,7 +53,8 @@ static int compare_numbers(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Everything that crosses the chain, each once, in order. */
+/* Everything that crosses the chain, each once, in order. @program: -1: it is not executed behind the links.
+ */
 static int collect(struct words *words, const struct helper *helper, int program)
 {
     const struct {
@@ -62,7 +63,7 @@ static int collect(struct words *words, const struct helper *helper, int program
     } lists[] = {{helper->readable, helper->readable_count},
                  {helper->writable, helper->writable_count},
                  {helper->keep, helper->keep_count},
-                 {&program, 1}};
+                 {&program, program >= 0}};
     size_t count = helper->readable_count + helper->writable_count + helper->keep_count + 1, kept = 0;
     int *keep = calloc(count, sizeof(*keep));
 
@@ -95,7 +96,7 @@ static void add_paths(struct words *words, const char *option, const int *fds, s
 
 static void add_links(struct words *words, const struct helper *helper, int program)
 {
-    static const char *const detach[] = {"confine-launch", "detach-run", "--session", NULL},
+    static const char *const detach[] = {"detach-run", "--session", NULL},
                              *const scope[] = {"--", "scope-run", "--signal", "--abstract", NULL},
                              *const landlock[] = {"--", "landlock-run", NULL}, *const drop[] = {"--",
                                                                                                 "drop-run",
@@ -105,6 +106,7 @@ static void add_links(struct words *words, const struct helper *helper, int prog
                                                                                                 "landlock",
                                                                                                 NULL};
 
+    add(words, "%s", helper->linked ? helper->program : "confine-launch");
     add_all(words, detach);
     for (size_t i = 0; i < words->launch.keep_count; i++) {
         add(words, "--keep");
@@ -119,7 +121,7 @@ static void add_links(struct words *words, const struct helper *helper, int prog
     add_all(words, landlock);
     add_paths(words, "--ro", helper->readable, helper->readable_count);
     add_paths(words, "--rw", helper->writable, helper->writable_count);
-    add_paths(words, "--ro", &program, 1);
+    add_paths(words, "--ro", &program, program >= 0);
     add_all(words, drop);
     for (const char *const *group = helper->opened; group && *group; group++) {
         add(words, "--without");
@@ -128,7 +130,8 @@ static void add_links(struct words *words, const struct helper *helper, int prog
     add(words, "--sentinel");
     add(words, "%d", SENTINEL);
     add(words, "--");
-    add(words, "/proc/self/fd/%d", program);
+    if (program >= 0)
+        add(words, "/proc/self/fd/%d", program);
     if (helper->words)
         add_all(words, helper->words);
 }
@@ -141,19 +144,20 @@ static void free_words(struct words *words)
 
 pid_t helper_start(const struct helper *helper, const struct resolved *resolved, struct error *error)
 {
-    _cleanup_fd_ int launcher = launcher_open(resolved, "confine-launch", error);
-    _cleanup_fd_ int program = launcher < 0 ? -1 : launcher_open(resolved, helper->program, error);
+    _cleanup_fd_ int first =
+        launcher_open(resolved, helper->linked ? helper->program : "confine-launch", error);
+    _cleanup_fd_ int program =
+        first < 0 || helper->linked ? -1 : launcher_open(resolved, helper->program, error);
     _cleanup_fd_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     struct words words = {0};
     pid_t pid;
 
-    if (program < 0)
+    if (first < 0 || (program < 0 && !helper->linked))
         return -ENOENT;
     words.failed = root < 0 ? -errno : collect(&words, helper, program);
     if (words.failed == 0)
         add_links(&words, helper, program);
-    pid = words.failed ? words.failed
-                       : spawn_chain(launcher, &words.launch, helper->standard, root, NULL, NULL);
+    pid = words.failed ? words.failed : spawn_chain(first, &words.launch, helper->standard, root, NULL, NULL);
     free_words(&words);
     if (pid < 0) {
         error_set(error, ERROR_INTERNAL, -pid, "no-helper", "cannot start %s: %s", helper->program,

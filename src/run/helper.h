@@ -21,6 +21,7 @@ struct helper {
     size_t keep_count;
     int standard[3];           /* what become 0, 1 and 2 */
     const char *const *opened; /* groups of the filter that stay open, NULL-terminated; NULL: none */
+    bool linked;               /* the links are in the program itself, which needs no exec behind them */
     bool scoped;               /* Landlock can hold signals and abstract sockets here (ABI 6) */
     uid_t uid;                 /* whose it is, where the caller is root */
     gid_t gid;

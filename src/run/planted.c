@@ -334,6 +334,7 @@ static pid_t start(const struct planted_look *planted, const struct resolved *re
     struct error error = {0};
     struct helper helper = {.program = "confine-sweep",
                             .words = (const char *const *)looking->words.items,
+                            .linked = true,
                             .readable = looking->trees,
                             .readable_count = planted->aside ? 0 : looking->tree_count,
                             .writable = looking->trees,

@@ -23,7 +23,7 @@
 
 struct walk {
     struct look *look;
-    struct look_names *names;
+    const struct look_names *names;
     struct timespec start;
 };
 
@@ -311,6 +311,5 @@ int look_trees(struct look *look)
             r = see_file(&walk, root, &status);
         }
     }
-    look_names_free(walk.names);
     return r > 0 ? 0 : r;
 }

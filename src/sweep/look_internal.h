@@ -21,9 +21,9 @@ struct look_place {
 /* look_names.c: the set @runs-later, by the last component of each of its paths. */
 struct look_names;
 
-/* look_names_make() - @home: NULL: none. Return: NULL without memory. */
-struct look_names *look_names_make(const char *home);
-void look_names_free(struct look_names *names);
+/* look_names_make() - once per process. @home: borrowed; NULL: none. Return: static; NULL where the set has
+ * more than there is room for. */
+const struct look_names *look_names_make(const char *home);
 
 /*
  * look_names_find() - is @name in the directory @path one of them?

@@ -6,111 +6,124 @@
  */
 #include "sweep/look_internal.h"
 
-#include <stdlib.h>
+#include <limits.h>
 #include <string.h>
 
 #define BUCKETS 64
+#define NAMES   256 /* more than there are: one too many, and there is no look */
 
+/* The directory is told by texts of the set and the home as they stand: a copy of each would take longer than
+ * the look at a small tree. */
 struct look_name {
     const struct set_item *item;
-    const char *last; /* of the path; part of `text` */
-    char *text;       /* what stands before it: `/.vscode` of ./.vscode/tasks.json, or a whole directory */
-    bool whole;       /* `text` is the directory, not its end */
-    bool way;         /* no path of the set, but a directory of one: only a link at it counts */
     struct look_name *next;
+    unsigned char last_length; /* of the last part of the path */
+    unsigned char text_length; /* of what stands before it: `/.vscode` of ./.vscode/tasks.json */
+    bool way;                  /* no path of the set, but a directory of one: only a link at it counts */
 };
 
 struct look_names {
+    const char *home;
+    size_t home_length;
+    size_t count;
+    struct look_name names[NAMES];
     struct look_name *buckets[BUCKETS];
     bool first[256]; /* of some name: most names of a tree are told by it */
 };
 
-static unsigned bucket_of(const char *name)
+/* `./.idea` is `/.idea` anywhere, `~/.bashrc` the home's. */
+static const char *text_of(const struct look_name *entry)
+{
+    return entry->item->value + 1;
+}
+
+static unsigned bucket_of(const char *name, size_t length)
 {
     unsigned hash = 5381;
 
-    for (; *name; name++)
-        hash = hash * 33 + (unsigned char)*name;
+    for (size_t i = 0; i < length; i++)
+        hash = hash * 33 + (unsigned char)name[i];
     return hash % BUCKETS;
 }
 
-/* One name of ITEM: its last, or with @way the one before. Return: whether that could be done. */
-static bool add_name(struct look_names *names, const struct set_item *item, const char *home, bool way)
+/* Where the last part of the first LENGTH bytes of PATH begins. */
+static size_t last_part(const char *path, size_t length)
 {
-    struct look_name *entry = calloc(1, sizeof(*entry));
-    char *slash;
+    while (length > 0 && path[length - 1] != '/')
+        length--;
+    return length;
+}
 
-    if (!entry)
-        return false;
-    entry->item = item;
-    entry->whole = item->value[0] == '~';
-    /* `./.idea` becomes `/.idea`, `~/.bashrc` the home's. */
-    entry->text = text_join(entry->whole ? home : "", item->value + 1, NULL);
-    entry->way = way;
-    slash = entry->text ? strrchr(entry->text, '/') : NULL;
-    if (slash && way) {
-        *slash = '\0';
-        slash = strrchr(entry->text, '/');
+/* One name of ITEM: its last, or with @way the one before. Return: whether that could be done. */
+static bool add_name(struct look_names *names, const struct set_item *item, bool way)
+{
+    const char *path = item->value + 1;
+    size_t length = strlen(path), at = last_part(path, length);
+    struct look_name *entry = &names->names[names->count];
+    unsigned bucket;
+
+    if (way) {
+        length = at - 1;
+        at = last_part(path, length);
     }
-    if (!slash) {
-        free(entry->text);
-        free(entry);
+    if (names->count == NAMES || at == 0 || length > UCHAR_MAX)
         return false;
-    }
-    *slash = '\0';
-    entry->last = slash + 1;
-    entry->next = names->buckets[bucket_of(entry->last)];
-    names->buckets[bucket_of(entry->last)] = entry;
-    names->first[(unsigned char)entry->last[0]] = true;
+    names->count++;
+    bucket = bucket_of(path + at, length - at);
+    *entry = (struct look_name){.item = item,
+                                .last_length = (unsigned char)(length - at),
+                                .text_length = (unsigned char)(at - 1),
+                                .way = way,
+                                .next = names->buckets[bucket]};
+    names->buckets[bucket] = entry;
+    names->first[(unsigned char)path[at]] = true;
     return true;
 }
 
-struct look_names *look_names_make(const char *home)
+const struct look_names *look_names_make(const char *home)
 {
-    struct look_names *names = calloc(1, sizeof(*names));
+    static struct look_names names; /* once per process: it begins as zeros, of which few pages are touched */
     const struct set *set = set_by_name("@runs-later");
 
-    for (const struct set_item *item = names && set ? set->items : NULL; item && item->value; item++) {
+    names.home = home;
+    names.home_length = home ? strlen(home) : 0;
+    for (const struct set_item *item = set ? set->items : NULL; item && item->value; item++) {
         /* What is in a repository is look_repository.c's. */
         if (strcmp(item->value, "./.git") == 0 || strncmp(item->value, "./.git/", 7) == 0)
             continue;
         if (item->value[0] == '~' ? !home || item->value[1] != '/' : strncmp(item->value, "./", 2) != 0)
             continue;
-        if (!add_name(names, item, home, false) ||
-            (strchr(item->value + 2, '/') && !add_name(names, item, home, true))) {
-            look_names_free(names);
+        if (!add_name(&names, item, false) || (strchr(item->value + 2, '/') && !add_name(&names, item, true)))
             return NULL;
-        }
     }
-    return names;
+    return &names;
 }
 
-void look_names_free(struct look_names *names)
+/* Is the directory PATH, of LENGTH bytes, the one that the entry names? */
+static bool is_there(const struct look_names *names, const struct look_name *entry, const char *path,
+                     size_t length)
 {
-    for (size_t i = 0; names && i < BUCKETS; i++)
-        while (names->buckets[i]) {
-            struct look_name *entry = names->buckets[i];
+    size_t before = length - entry->text_length;
 
-            names->buckets[i] = entry->next;
-            free(entry->text);
-            free(entry);
-        }
-    free(names);
+    if (length < entry->text_length || memcmp(path + before, text_of(entry), entry->text_length) != 0)
+        return false;
+    return entry->item->value[0] != '~' ||
+           (before == names->home_length && memcmp(path, names->home, before) == 0);
 }
 
 const struct set_item *look_names_find(const struct look_names *names, const char *path, const char *name,
                                        bool link)
 {
+    size_t length, whole;
+
     if (!names->first[(unsigned char)name[0]])
         return NULL;
-    for (const struct look_name *entry = names->buckets[bucket_of(name)]; entry; entry = entry->next) {
-        size_t length = strlen(entry->text), whole = strlen(path);
-
-        if (strcmp(entry->last, name) != 0 || (entry->way && !link))
-            continue;
-        if (entry->whole ? strcmp(entry->text, path) == 0
-                         : length <= whole && strcmp(path + whole - length, entry->text) == 0)
+    length = strlen(name);
+    whole = strlen(path);
+    for (const struct look_name *entry = names->buckets[bucket_of(name, length)]; entry; entry = entry->next)
+        if (entry->last_length == length &&
+            memcmp(text_of(entry) + entry->text_length + 1, name, length) == 0 && (!entry->way || link) &&
+            is_there(names, entry, path, whole))
             return entry->item;
-    }
     return NULL;
 }

@@ -4,8 +4,8 @@
  *     confine-sweep remove [--fd N] [--entries N] [--seconds N]
  *     confine-sweep look ...                                       look_main.c
  *
- * It is started under our links, which leave it the tree and nothing else, so
- * that what goes wrong here goes wrong inside. It confines nothing itself.
+ * Our links have been run before (confine-sweep.c), and have left it the tree and nothing else, so
+ * that what goes wrong here goes wrong inside. Nothing here confines.
  */
 #include "sweep/sweep.h"
 
