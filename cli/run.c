@@ -78,8 +78,9 @@ static bool is_watched(const struct options *options, const struct policy *polic
 {
     bool told = options->report || options->control;
 
-    return policy->denials == DENIALS_AUTO &&
-           (told || (options->verbosity >= 0 && isatty(STDERR_FILENO)) || options->verbosity > 0);
+    return policy->denials == DENIALS_ON ||
+           (policy->denials == DENIALS_AUTO &&
+            (told || (options->verbosity >= 0 && isatty(STDERR_FILENO)) || options->verbosity > 0));
 }
 
 /* Everything between parsed options and the start. Return: 0, or a negative errno with the report's error. */

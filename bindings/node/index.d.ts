@@ -106,7 +106,7 @@ export interface Options {
   waitAll?: boolean;
   tty?: 'auto' | 'private' | 'none';
   size?: string;
-  denials?: 'auto' | 'off';
+  denials?: 'auto' | 'on' | 'off';
   planted?: 'report' | 'quarantine';
   session?: string;
 }

@@ -21,7 +21,8 @@ static const struct word tmp_words[] = {{"private", TMP_PRIVATE}, {"session", TM
 static const struct word user_words[] = {{"owner", USER_OWNER}, {"keep", USER_KEEP}, {NULL, 0}};
 static const struct word tty_words[] = {
     {"auto", TTY_AUTO}, {"private", TTY_PRIVATE}, {"inherit", TTY_INHERIT}, {"none", TTY_NONE}, {NULL, 0}};
-static const struct word denial_words[] = {{"auto", DENIALS_AUTO}, {"off", DENIALS_OFF}, {NULL, 0}};
+static const struct word denial_words[] = {
+    {"auto", DENIALS_AUTO}, {"on", DENIALS_ON}, {"off", DENIALS_OFF}, {NULL, 0}};
 static const struct word planted_words[] = {
     {"report", PLANTED_REPORT}, {"quarantine", PLANTED_QUARANTINE}, {NULL, 0}};
 static const struct word backend_words[] = {

@@ -30,6 +30,12 @@ runs "without an observer" 0 exited -w . --denials off -- true
 is "no observer, and none pretended" .denials.channel none
 is "nothing is said to be complete" .denials.complete False
 is "lost is not known" .denials.lost null
+for word in auto on; do
+    call "$confine" run $backend -w . --denials $word -- sh -c "echo x >$outside/x"
+    refusals=$(grep -c "^confine: refused: creating $outside/x" "$dir/err")
+    [ "$word $refusals" = "auto 0" ] || [ "$word $refusals" = "on 1" ] || why "$word: $refusals lines"
+    result $? "what is refused is said on a pipe or not: $word"
+done
 runs "exit 7" 7 exited -w . -- sh -c 'exit 7'
 is "status 7" .outcome.status 7
 runs "a command that exits 125 ran" 125 exited -w . -- sh -c 'exit 125'
