@@ -29,6 +29,7 @@ int command_session(char **argv, char **envp);
 int command_probe(char **argv, char **envp);
 int command_check(char **argv, char **envp);
 int command_mcp(char **argv, char **envp);
+int command_fence(char **argv, char **envp);
 int command_learn(char **argv, char **envp);
 int command_help(char **argv, char **envp);
 

@@ -150,7 +150,7 @@ int confinement_resolve(struct confinement *confinement, const struct options *o
     struct policy *policy = &confinement->policy;
     int result = policy_init(policy, error);
 
-    policy->explain = options->command & FOR_POLICY;
+    policy->explain = options->command & (FOR_POLICY | FOR_FENCE);
     if (result == 0)
         result = policy_load_layers(policy, &options->policies, error);
     if (result == 0)

@@ -25,8 +25,9 @@ enum {
     FOR_CHECK = 1 << 8,
     FOR_MCP = 1 << 9,
     FOR_LEARN = 1 << 10,
+    FOR_FENCE = 1 << 11,
     FOR_ONE = FOR_RUN | FOR_EXEC | FOR_PLAN | FOR_POLICY, /* one run, and what is said of it */
-    FOR_ALL = FOR_ONE | FOR_CHECK | FOR_MCP | FOR_LEARN,
+    FOR_ALL = FOR_ONE | FOR_CHECK | FOR_MCP | FOR_LEARN | FOR_FENCE,
 };
 
 /* What an option does; `target` says to what. */

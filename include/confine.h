@@ -167,6 +167,41 @@ int confine_run_wait(struct confine_run *run, int timeout_ms, struct confine_end
  */
 void confine_run_unref(struct confine_run *run);
 
+/* A fence: files are opened by it, for a program whose own work on files is to obey the same policy as its
+ * commands. */
+struct confine_fence;
+
+/*
+ * confine_fence_new() - look the policy up, once.
+ * @options: NULL, or no `descriptors`
+ * @ret_fence: the handle, for confine_fence_unref()
+ * @ret_json: for CONFINE_E_REFUSED: why, to be freed by confine_free(); else NULL. NULL: not needed
+ *
+ * It is a process of the program confine, which opens and hands on. It ends with its handle.
+ */
+int confine_fence_new(const struct confine_options *options, struct confine_fence **ret_fence,
+                      char **ret_json);
+
+/*
+ * confine_fence_open() - open a file, or a directory to be listed, if the policy allows that to a command.
+ * @path: a relative one begins where the policy's commands start
+ * @flags: as for open(2): O_RDONLY, O_WRONLY or O_RDWR, with O_APPEND, O_CREAT, O_EXCL, O_TRUNC, O_DIRECTORY,
+ * O_NOFOLLOW; O_CLOEXEC, O_NOCTTY and O_NONBLOCK change nothing
+ * @mode: of a file that is made, 0777 at most, less the umask
+ * @ret_fd: set for CONFINE_OK alone
+ * @ret_json: for CONFINE_E_REFUSED: an object with `error` (its `code` is FS_SANDBOX_DENIED), `path`,
+ * `operation`, `rule`, `root` and `grant_option`, to be freed by confine_free(); else NULL. NULL: not needed
+ *
+ * Decided is on the object that is opened, whatever name led to it. Return: CONFINE_OK; CONFINE_E_REFUSED;
+ * CONFINE_E_SYSTEM with what open(2) says; CONFINE_E_PROGRAM: the fence has ended; or another.
+ */
+int confine_fence_open(struct confine_fence *fence, const char *path, int flags, unsigned mode, int *ret_fd,
+                       char **ret_json);
+
+/* confine_fence_unref() - give the handle back; NULL does nothing. What was opened stays open. No other
+ * thread may be using it. */
+void confine_fence_unref(struct confine_fence *fence);
+
 /* confine_free() - free a text that a function returned; NULL does nothing. */
 void confine_free(void *text);
 

@@ -3,9 +3,16 @@
  *
  * Should:  follow the order in which the kernel asks: what an ordinary file system refuses by itself, a
  *          file's mode, a read-only mount of the machine's, is no refusal of the sandbox.
- * Mustn't: be asked for anything but a report: nothing is granted or refused by it.
+ *
+ * The observer asks to tell of what the kernel has refused or will: no answer to it grants or refuses
+ * anything. The fence (src/fence) asks before it opens, and there the answer is all that holds. So for it
+ * (rules_fence()) nothing is left to a kernel that would ask again, and what is not known is refused.
+ *
+ * Mustn't: judge a name that may have been changed since: who decides by the answer has the object open.
  */
 #include "observe/evaluate.h"
+
+#include "policy/resolve_internal.h"
 
 #include <string.h>
 
@@ -43,6 +50,78 @@ void rules_make(struct rules *rules, const struct resolved *resolved, const stru
     for (size_t i = 0; i < resolved->cache_count && plan->overlays; i++)
         if (resolved->caches[i].place != SIZE_MAX)
             add_place(rules, resolved->paths[resolved->caches[i].place].path);
+}
+
+void rules_fence(struct rules *rules, const struct resolved *resolved)
+{
+    const char *backend = resolved->policy->backend;
+    bool holds = resolved->mode != MODE_DANGER_FULL_ACCESS;
+
+    *rules = (struct rules){.resolved = resolved,
+                            .layer = holds,
+                            .protects = holds && !resolved->open[SURFACE_FS_PROTECTED],
+                            .decides = holds,
+                            .apart = holds && !(backend && strcmp(backend, "landlock") == 0)};
+}
+
+static bool is_in_place(const char *path)
+{
+    char below[OBSERVE_PATH + 1];
+
+    snprintf(below, sizeof(below), "%s/", path); /* the place itself as well */
+    return is_private_place(below);
+}
+
+bool rules_apart(const struct rules *rules, const char *path)
+{
+    const struct resolved *resolved = rules->resolved;
+
+    if (!rules->apart || !is_in_place(path))
+        return false;
+    for (size_t i = 0; i < resolved->view.kept.count; i++)
+        if (path_contains(resolved->view.kept.items[i], path))
+            return false;
+    for (size_t i = 0; i < resolved->path_count; i++) {
+        const struct resolved_path *granted = &resolved->paths[i];
+
+        if (granted->grant != GRANT_NONE && is_in_place(granted->path) && path_contains(granted->path, path))
+            return false;
+    }
+    return true;
+}
+
+bool rules_reaches(const struct rules *rules, const char *directory, const char *path)
+{
+    const struct resolved *resolved = rules->resolved;
+    size_t length = strlen(directory);
+
+    for (size_t i = 0; i < resolved->path_count; i++)
+        if (resolved->paths[i].grant != GRANT_NONE && path_contains(directory, resolved->paths[i].path) &&
+            path_contains(resolved->paths[i].path, path))
+            return true;
+    for (size_t i = 0; i < resolved->shown.count; i++)
+        if (strlen(resolved->shown.items[i]) > length && path_contains(directory, resolved->shown.items[i]) &&
+            path_contains(resolved->shown.items[i], path))
+            return true;
+    return false;
+}
+
+size_t rules_hidden(const struct rules *rules, const char *path)
+{
+    const struct resolved *resolved = rules->resolved;
+
+    if (rules->decides && resolved->open[SURFACE_FS_HIDDEN])
+        return 0;
+    for (size_t i = 0; i < resolved->hidden_count; i++)
+        if (path_contains(resolved->hidden[i].path, path) &&
+            (rules->decides ? !rules_reaches(rules, resolved->hidden[i].path, path)
+                            : !resolved->hidden[i].held))
+            return i + 1;
+    for (size_t i = 0; rules->decides && i < resolved->around_count; i++)
+        if (path_contains(resolved->around[i].path, path) &&
+            !rules_reaches(rules, resolved->around[i].path, path))
+            return resolved->hidden_count + i + 1;
+    return 0;
 }
 
 /* In a private place there is what the command makes there, and what is shown of outside: to be read. */
@@ -106,12 +185,9 @@ bool rules_readable(const struct rules *rules, const char *path, size_t *ret_hid
 {
     const struct resolved *resolved = rules->resolved;
 
-    *ret_hidden = 0;
-    for (size_t i = 0; i < resolved->hidden_count; i++)
-        if (!resolved->hidden[i].held && path_contains(resolved->hidden[i].path, path)) {
-            *ret_hidden = i + 1;
-            return false;
-        }
+    *ret_hidden = rules_hidden(rules, path);
+    if (*ret_hidden)
+        return false;
     if (!resolved->policy->readable_listed || rules_writable(rules, path))
         return true;
     for (size_t i = 0; i < resolved->path_count; i++) {
@@ -151,7 +227,12 @@ struct verdict evaluate_change(const struct rules *rules, enum denial_operation 
     /* What is protected below a name that may not be moved anyway is not the reason. */
     size_t held = rules_protected(rules, object->path,
                                   moves && (object->granted || is_writable(rules, object->path, true)));
+    size_t hidden = rules->decides ? rules_hidden(rules, object->path) : 0;
 
+    if (hidden) {
+        verdict = (struct verdict){ANSWER_REFUSED, SURFACE_FS_HIDDEN, DENIAL_BY_HIDE, hidden - 1};
+        return verdict;
+    }
     if (held) {
         verdict.answer = object->mode_first && object->by_mode ? ANSWER_BY_MODE : ANSWER_REFUSED;
         verdict.surface = SURFACE_FS_PROTECTED;

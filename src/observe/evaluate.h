@@ -18,6 +18,9 @@ struct rules {
     bool protects; /* protected paths are held */
     bool cut;      /* no network but a loopback of its own */
     bool listed;   /* and listeners behind which a gateway stands: what comes to one, that tells of */
+    bool decides;  /* it is a fence that asks, and nothing else holds: whatever is hidden is, also to be
+                      changed */
+    bool apart;    /* the commands of the policy have another /tmp, /run and /dev than whoever asks */
     const char *places[PLACES_MOST]; /* writable besides what is granted, by name */
     size_t place_count;
 };
@@ -52,6 +55,24 @@ struct verdict {
 /* rules_make() - @rules of a run. @tmp: its private temp directory on disk, NULL: none */
 void rules_make(struct rules *rules, const struct resolved *resolved, const struct plan *plan,
                 const char *tmp);
+
+/*
+ * rules_fence() - @rules for whoever opens for somebody else and asks first.
+ *
+ * They are not wider than those of a run on any backend: what only mounts hold is held, nothing is granted by
+ * another name of it, and in the places that a run may have of its own only what is shown there can be used.
+ */
+void rules_fence(struct rules *rules, const struct resolved *resolved);
+
+/* rules_apart() - with @rules of a fence: would a command find another thing at @path than what is there? */
+bool rules_apart(const struct rules *rules, const char *path);
+
+/* rules_hidden() - 1 + the index of what is hidden and holds @path, counted on in what is hidden around
+ * something else. 0: nothing. */
+size_t rules_hidden(const struct rules *rules, const char *path);
+
+/* rules_reaches() - is @path shown although it lies in the hidden @directory, or is that itself granted? */
+bool rules_reaches(const struct rules *rules, const char *directory, const char *path);
 
 /* rules_writable() - is @path, by its name, one that the command may change? */
 bool rules_writable(const struct rules *rules, const char *path);

@@ -126,7 +126,8 @@ static int fill_grant(const struct resolved *resolved, struct denial *denial, en
 {
     bool reads = denial->operation == DENIAL_READ || denial->operation == DENIAL_EXECUTE;
 
-    if (denial->by_mode || denial->surface == SURFACE_FS_DEVICE || (denial->path && is_kernels(denial->path)))
+    if (denial->by_mode || denial->surface == SURFACE_FS_DEVICE || rule == DENIAL_BY_KIND ||
+        (denial->path && is_kernels(denial->path)))
         return 0;
     if (denial->address)
         return fill_network(resolved, denial);
@@ -137,9 +138,10 @@ static int fill_grant(const struct resolved *resolved, struct denial *denial, en
         return denial->value ? 0 : -ENOMEM;
     }
     errno = 0;
-    denial->value = denial->surface == SURFACE_UNIX_PATH || rule != DENIAL_BY_DEFAULT
-                        ? strdup(denial->path)
-                        : find_grant(resolved, denial);
+    denial->value =
+        denial->surface == SURFACE_UNIX_PATH || rule == DENIAL_BY_PROTECT || rule == DENIAL_BY_HIDE
+            ? strdup(denial->path)
+            : find_grant(resolved, denial);
     if (!denial->value)
         return errno ? -ENOMEM : 0;
     denial->key = rule == DENIAL_BY_PROTECT              ? "unprotect"
@@ -156,14 +158,23 @@ static int fill_grant(const struct resolved *resolved, struct denial *denial, en
 static int fill_rule(const struct resolved *resolved, struct denial *denial, enum denial_rule rule,
                      size_t index)
 {
+    const struct hidden *hidden = NULL;
     struct text text = {0};
 
+    if (index < resolved->hidden_count)
+        hidden = &resolved->hidden[index];
+    else if (index - resolved->hidden_count < resolved->around_count)
+        hidden = &resolved->around[index - resolved->hidden_count];
     if (rule == DENIAL_BY_PROTECT && index < resolved->protected_paths.count) {
         text_addf(&text, "protect %s ", QUOTE(resolved->protected_paths.items[index]));
         resolved_source(resolved, &resolved->protected_by[index], &text);
-    } else if (rule == DENIAL_BY_HIDE && index < resolved->hidden_count) {
-        text_addf(&text, "hide %s ", QUOTE(resolved->hidden[index].path));
-        resolved_source(resolved, &resolved->hidden[index].source, &text);
+    } else if (rule == DENIAL_BY_HIDE && hidden) {
+        text_addf(&text, "hide %s ", QUOTE(hidden->path));
+        resolved_source(resolved, &hidden->source, &text);
+    } else if (rule == DENIAL_BY_PLACE) {
+        text_add(&text, "private-place");
+    } else if (rule == DENIAL_BY_KIND) {
+        text_add(&text, "special-file");
     } else {
         text_addf(&text, rule == DENIAL_BY_NETWORK ? "network %s" : "default",
                   network_name(resolved->policy->network));
@@ -317,6 +328,11 @@ void denial_option(const struct denial *denial, struct text *text)
     for (size_t i = 0; denial->key && i < ARRAY_SIZE(grant_options); i++)
         if (strcmp(grant_options[i].key, denial->key) == 0)
             text_addf(text, "%s %s", grant_options[i].option, QUOTE(denial->value));
+}
+
+const char *denial_operation_name(enum denial_operation operation)
+{
+    return operations[operation].name;
 }
 
 void denial_say(const struct denial *denial, size_t most, struct text *text)

@@ -33,8 +33,10 @@ enum denial_operation {
 enum denial_rule {
     DENIAL_BY_DEFAULT = 0, /* nothing grants it */
     DENIAL_BY_PROTECT,     /* protected_paths[index] */
-    DENIAL_BY_HIDE,        /* hidden[index] */
+    DENIAL_BY_HIDE,        /* hidden[index], and behind these around[index] */
     DENIAL_BY_NETWORK,     /* --network none */
+    DENIAL_BY_PLACE,       /* a place of which a run has one of its own; of a fence */
+    DENIAL_BY_KIND,        /* neither a regular file nor a directory; of a fence */
     DENIAL_RULES
 };
 
@@ -101,6 +103,9 @@ size_t denials_notable(const struct denial_list *denials);
 /* denial_say() - one as a phrase for people and models: `creating /etc/x`; names quoted, cut at @most bytes.
  */
 void denial_say(const struct denial *denial, size_t most, struct text *text);
+
+/* denial_operation_name() - `write` and so on. */
+const char *denial_operation_name(enum denial_operation operation);
 
 /* denial_option() - what would have granted it, as an option; nothing where nothing would. */
 void denial_option(const struct denial *denial, struct text *text);

@@ -19,6 +19,7 @@ static const char *const error_names[ERROR_COUNT] = {
     [ERROR_COMMAND_NOT_EXECUTABLE] = "COMMAND_NOT_EXECUTABLE",
     [ERROR_USAGE] = "USAGE",
     [ERROR_INTERNAL] = "INTERNAL",
+    [ERROR_FS_SANDBOX_DENIED] = "FS_SANDBOX_DENIED",
 };
 
 const char *error_name(enum error_code code)

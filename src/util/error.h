@@ -19,6 +19,7 @@ enum error_code {
     ERROR_COMMAND_NOT_EXECUTABLE,
     ERROR_USAGE,
     ERROR_INTERNAL,
+    ERROR_FS_SANDBOX_DENIED, /* what a fence refused to open */
     ERROR_COUNT
 };
 

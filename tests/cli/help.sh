@@ -2,7 +2,7 @@
 # help.sh - help is made from the option table: it is what it was, and the contract's options are all there.
 . "$(dirname "$0")/tap.sh"
 
-for name in confine run exec plan probe policy session check mcp learn; do
+for name in confine run exec plan probe policy session check mcp fence learn; do
     case $name in
     confine) call "$confine" --help ;;
     *) call "$confine" help "$name" ;;

@@ -1,0 +1,271 @@
+/*
+ * open.c - find an object, ask, and open that very object.
+ *
+ * A name is looked up once, by the kernel, to an O_PATH descriptor: nothing is opened by that, so that a FIFO
+ * does not wait and a device does nothing. Decided is on what that is, and opened is what that is, by
+ * /proc/self/fd: whoever swaps links and directories meanwhile changes neither. What is to be made is one
+ * name in a directory that is open, without following a link (O_EXCL). If something comes or goes in between,
+ * all begins anew.
+ *
+ * Should:  cut a file short only after it was decided on. Mustn't: wait for anybody: a lease of somebody's on
+ * the file is an error (EAGAIN).
+ */
+#include "fence/fence.h"
+
+#include "links/kernel_abi.h"
+#include "observe/paths.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TRIES_MOST 400 /* somebody who changes things all the time must not keep us for ever */
+#define LINKS_MOST 40  /* as the kernel */
+
+/* Where the search stands. */
+struct search {
+    const struct fence *fence;
+    unsigned flags;
+    mode_t mode;
+    int base; /* owned but at first */
+    bool owned;
+    unsigned links;
+    char path[OBSERVE_PATH];
+    struct fence_answer *answer;
+};
+
+/* What a step of it came to. */
+enum step { STEP_DONE = 0, STEP_AGAIN };
+
+static enum step fail(struct search *search, int errnum)
+{
+    search->answer->errnum = errnum;
+    return STEP_DONE;
+}
+
+static int open_path(int base, const char *path, uint64_t flags)
+{
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC | flags, .resolve = RESOLVE_NO_MAGICLINKS};
+
+    return (int)kernel_call(SYS_openat2, base, KERNEL_PTR(path), KERNEL_PTR(&how), sizeof(how), 0, 0);
+}
+
+static int open_flags(unsigned flags)
+{
+    int access = flags & FENCE_WRITE ? (flags & FENCE_READ ? O_RDWR : O_WRONLY) : O_RDONLY;
+
+    return access | (flags & FENCE_APPEND ? O_APPEND : 0) | O_CLOEXEC | O_NOCTTY;
+}
+
+/* --- what is there -------------------------------------------------------------------------------------- */
+
+/* The same object once more, for what was asked. Return: a descriptor or -errno. */
+static int reopen(const struct fence_object *object, unsigned flags)
+{
+    char name[40];
+    struct stat st;
+    int fd, r = 0;
+
+    number_join(name, "/proc/self/fd/", (unsigned)object->fd, "");
+    fd = open(name, open_flags(flags) | O_NONBLOCK | (flags & FENCE_TRUNCATE ? O_TRUNC : 0));
+    if (fd < 0)
+        return -errno;
+    if (fstat(fd, &st) != 0 || fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK) != 0)
+        r = -errno;
+    else if (st.st_dev != object->st.st_dev || st.st_ino != object->st.st_ino)
+        r = -EIO; /* that is no /proc */
+    if (r == 0)
+        return fd;
+    close(fd);
+    return r;
+}
+
+/* Every right that was asked for. */
+static bool may_open(const struct search *search, const struct fence_object *object)
+{
+    const struct fence *fence = search->fence;
+    unsigned flags = search->flags;
+
+    if (flags & FENCE_EXCLUSIVE)
+        return fence_allows(fence, object, DENIAL_CREATE, search->answer);
+    return (!(flags & FENCE_WRITE) || fence_allows(fence, object, DENIAL_WRITE, search->answer)) &&
+           (!(flags & FENCE_READ) || fence_allows(fence, object, DENIAL_READ, search->answer));
+}
+
+static enum step use_found(struct search *search, struct fence_object *object)
+{
+    unsigned flags = search->flags;
+    int r = fence_name(object);
+
+    if (r == -EAGAIN)
+        return STEP_AGAIN;
+    if (r < 0)
+        return fail(search, -r);
+    if (!may_open(search, object))
+        return STEP_DONE;
+    if (flags & FENCE_EXCLUSIVE)
+        return fail(search, EEXIST);
+    if (S_ISLNK(object->st.st_mode))
+        return fail(search, ELOOP);
+    if (S_ISDIR(object->st.st_mode) && (flags & (FENCE_WRITE | FENCE_CREATE | FENCE_TRUNCATE)))
+        return fail(search, EISDIR);
+    if (!S_ISDIR(object->st.st_mode) && (flags & FENCE_DIRECTORY))
+        return fail(search, ENOTDIR);
+    r = reopen(object, flags);
+    if (r < 0)
+        return fail(search, -r);
+    search->answer->fd = r;
+    return STEP_DONE;
+}
+
+/* --- what is not ---------------------------------------------------------------------------------------- */
+
+/* Parts @path into a directory and the last name, both in place. Return: whether there is such a name;
+ * @ret_slash: one stood behind it */
+static bool part_path(char *path, const char **ret_directory, const char **ret_name, bool *ret_slash)
+{
+    size_t length = strlen(path);
+    char *slash;
+
+    *ret_slash = false;
+    while (length > 1 && path[length - 1] == '/') {
+        path[--length] = '\0';
+        *ret_slash = true;
+    }
+    slash = strrchr(path, '/');
+    *ret_name = slash ? slash + 1 : path;
+    *ret_directory = !slash ? "." : slash == path ? "/" : path;
+    if (slash)
+        *slash = '\0';
+    return **ret_name && strcmp(*ret_name, ".") != 0 && strcmp(*ret_name, "..") != 0;
+}
+
+/* A link that leads to nothing: what is made is made there. */
+static enum step follow(struct search *search, int directory, const char *text, size_t length)
+{
+    if (search->flags & (FENCE_EXCLUSIVE | FENCE_NOFOLLOW))
+        return fail(search, search->flags & FENCE_EXCLUSIVE ? EEXIST : ELOOP);
+    if (++search->links > LINKS_MOST)
+        return fail(search, ELOOP);
+    memcpy(search->path, text, length);
+    search->path[length] = '\0';
+    if (search->owned)
+        close(search->base);
+    search->base = directory;
+    search->owned = true;
+    return STEP_AGAIN;
+}
+
+static enum step make(struct search *search, const struct fence_object *object, const char *name)
+{
+    int fd;
+
+    if (!fence_allows(search->fence, object, DENIAL_CREATE, search->answer))
+        return STEP_DONE;
+    fd =
+        openat(object->parent, name, open_flags(search->flags) | O_CREAT | O_EXCL | O_NOFOLLOW, search->mode);
+    if (fd < 0)
+        return errno == EEXIST ? STEP_AGAIN : fail(search, errno);
+    search->answer->fd = fd;
+    return STEP_DONE;
+}
+
+/* The directory PARENT and NAME in it, as what is not there. Return: 0 or -errno, as fence_name(). */
+static int name_missing(struct fence_object *parent, const char *name, struct fence_object *object)
+{
+    int r = fence_name(parent);
+    size_t length = strlen(parent->path), more = strlen(name);
+
+    if (r < 0)
+        return r;
+    if (length + more + 2 > sizeof(object->path))
+        return -ENAMETOOLONG;
+    length = length > 1 ? length : 0;
+    memcpy(object->path, parent->path, length);
+    object->path[length] = '/';
+    memcpy(object->path + length + 1, name, more + 1);
+    object->parent = parent->fd;
+    parent->fd = -1;
+    return 0;
+}
+
+static enum step use_missing(struct search *search, struct fence_object *parent, struct fence_object *object)
+{
+    char path[OBSERVE_PATH], text[OBSERVE_PATH];
+    const char *directory, *name;
+    ssize_t length;
+    bool slash;
+    int r;
+
+    memcpy(path, search->path, strlen(search->path) + 1);
+    if (!part_path(path, &directory, &name, &slash))
+        return fail(search, ENOENT);
+    parent->fd = open_path(search->base, directory, O_DIRECTORY);
+    if (parent->fd < 0) {
+        r = parent->fd;
+        parent->fd = -1;
+        return fail(search, -r);
+    }
+    r = name_missing(parent, name, object);
+    if (r == -EAGAIN)
+        return STEP_AGAIN;
+    if (r < 0)
+        return fail(search, -r);
+    length = readlinkat(object->parent, name, text, sizeof(text) - 1);
+    if (length > 0 && (search->flags & FENCE_CREATE) && !slash) {
+        r = object->parent;
+        object->parent = -1;
+        if (follow(search, r, text, (size_t)length) == STEP_AGAIN)
+            return STEP_AGAIN;
+        close(r);
+        return STEP_DONE;
+    }
+    if (!(search->flags & FENCE_CREATE)) /* whether it is there is not told of what is hidden */
+        return fence_allows(search->fence, object, DENIAL_READ, search->answer) ? fail(search, ENOENT)
+                                                                                : STEP_DONE;
+    return slash ? fail(search, EISDIR) : make(search, object, name);
+}
+
+static enum step look(struct search *search)
+{
+    struct fence_object object = FENCE_OBJECT_NONE, parent = FENCE_OBJECT_NONE;
+    bool follows = !(search->flags & (FENCE_NOFOLLOW | FENCE_EXCLUSIVE));
+    enum step step;
+
+    object.fd = open_path(search->base, search->path, follows ? 0 : O_NOFOLLOW);
+    if (object.fd >= 0) {
+        step = use_found(search, &object);
+    } else if (object.fd == -ENOENT) {
+        object.fd = -1;
+        step = use_missing(search, &parent, &object);
+    } else {
+        step = fail(search, -object.fd);
+        object.fd = -1;
+    }
+    fence_release(&object);
+    fence_release(&parent);
+    return step;
+}
+
+void fence_open(const struct fence *fence, const char *path, unsigned flags, mode_t mode,
+                struct fence_answer *answer)
+{
+    struct search search = {
+        .fence = fence, .flags = flags, .mode = mode, .base = fence->resolved->cwd_fd, .answer = answer};
+    size_t length = strlen(path);
+    enum step step = STEP_AGAIN;
+
+    *answer = (struct fence_answer){.fd = -1};
+    if (length == 0 || length >= sizeof(search.path)) {
+        answer->errnum = length == 0 ? ENOENT : ENAMETOOLONG;
+        return;
+    }
+    memcpy(search.path, path, length + 1);
+    for (int tries = 0; tries < TRIES_MOST && step == STEP_AGAIN; tries++)
+        step = look(&search);
+    if (step == STEP_AGAIN)
+        answer->errnum = EAGAIN;
+    if (search.owned)
+        close(search.base);
+}

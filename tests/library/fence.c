@@ -1,0 +1,502 @@
+/*
+ * fence.c - a program that opens its files by a fence.
+ *
+ * CONFINE_STAGE/bin/confine is what opens. Below test_dir are `work`, the workspace, and `out`, which is
+ * hidden. The backend that is named has no /tmp of its own, so that the place of the test does not matter.
+ */
+#include "harness.h"
+
+#include "confine.h"
+
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+
+#define OPENS      5000 /* while somebody swaps what a name leads to */
+#define OPENS_LONG 100000
+#define THREADS    8
+
+#ifndef RENAME_EXCHANGE
+#define RENAME_EXCHANGE 2
+#endif
+
+static int program;
+static int work = -1, out = -1;
+
+static void put(int directory, const char *name, const char *text)
+{
+    int fd = openat(directory, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+    need(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+    close(fd);
+}
+
+static const char *text_of(int fd, char *room, size_t size)
+{
+    ssize_t got = pread(fd, room, size - 1, 0);
+
+    room[got > 0 ? got : 0] = '\0';
+    return room;
+}
+
+#define TEXT_OF(FD) text_of((FD), (char[256]){0}, 256)
+
+TEST_SETUP()
+{
+    char path[PATH_MAX];
+
+    setenv("HOME", "/nonexistent-home-of-a-test", 1); /* nothing of this machine's user */
+    snprintf(path, sizeof(path), "%s/bin/confine", getenv("CONFINE_STAGE"));
+    if (!program)
+        program = open(path, O_PATH | O_CLOEXEC);
+    if (chdir(test_dir) != 0 || mkdir("work", 0755) != 0 || mkdir("out", 0755) != 0 ||
+        mkdir("work/sub", 0755) != 0)
+        test_note("no directories");
+    work = open("work", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    out = open("out", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+TEST_TEARDOWN()
+{
+    close(work);
+    close(out);
+}
+
+static struct confine_fence *fence_of(const char *const *words)
+{
+    struct confine_options options = {.size = sizeof(options), .program = program, .words = words};
+    struct confine_fence *fence = NULL;
+    char *json = NULL;
+
+    if (!check_int(confine_fence_new(&options, &fence, &json), CONFINE_OK))
+        test_note("%s", json ? json : "no reason");
+    need(fence != NULL);
+    return fence;
+}
+
+/* The workspace, without OUT, and what else is said; NULL: nothing. */
+#define FENCE(...)                                                                                           \
+    fence_of((const char *const[]){"--backend=landlock", "-w", "work", "--hide=out", "-C", "work",           \
+                                   __VA_ARGS__, NULL})
+
+/* --- what is opened ------------------------------------------------------------------------------------- */
+
+TEST(what_is_granted_is_opened_as_open_would)
+{
+    struct confine_fence *fence = FENCE(NULL);
+    int fd = -1, again = -1;
+
+    put(work, "there", "one");
+    check_int(confine_fence_open(fence, "there", O_RDONLY, 0, &fd, NULL), CONFINE_OK);
+    check_str(TEXT_OF(fd), "one");
+    check_int(fcntl(fd, F_GETFD), FD_CLOEXEC);
+    check_int(fcntl(fd, F_GETFL) & (O_ACCMODE | O_NONBLOCK), O_RDONLY);
+    close(fd);
+    check_int(confine_fence_open(fence, "there", O_WRONLY | O_APPEND, 0, &fd, NULL), CONFINE_OK);
+    check_int(write(fd, "two", 3), 3);
+    close(fd);
+    check_int(confine_fence_open(fence, "there", O_RDWR, 0, &fd, NULL), CONFINE_OK);
+    check_str(TEXT_OF(fd), "onetwo");
+    check_int(confine_fence_open(fence, "there", O_WRONLY | O_TRUNC, 0, &again, NULL), CONFINE_OK);
+    check_str(TEXT_OF(fd), "");
+    close(fd);
+    close(again);
+    check_int(confine_fence_open(fence, "new", O_RDWR | O_CREAT | O_EXCL, 0600, &fd, NULL), CONFINE_OK);
+    check_int(confine_fence_open(fence, "new", O_RDWR | O_CREAT, 0600, &again, NULL), CONFINE_OK);
+    close(fd);
+    close(again);
+    check_int(confine_fence_open(fence, "sub/../.", O_RDONLY | O_DIRECTORY, 0, &fd, NULL), CONFINE_OK);
+    check(faccessat(fd, "new", F_OK, 0) == 0);
+    close(fd);
+    confine_fence_unref(fence);
+}
+
+TEST(a_link_to_nothing_is_followed_where_it_may_lead)
+{
+    struct confine_fence *fence = FENCE(NULL);
+    int fd = -1;
+
+    need(symlinkat("sub/made", work, "in") == 0 && symlinkat("../out/made", work, "away") == 0 &&
+         symlinkat("in", work, "twice") == 0 && symlinkat("round", work, "round") == 0);
+    check_int(confine_fence_open(fence, "twice", O_WRONLY | O_CREAT, 0644, &fd, NULL), CONFINE_OK);
+    check(faccessat(work, "sub/made", F_OK, 0) == 0);
+    close(fd);
+    check_int(confine_fence_open(fence, "away", O_WRONLY | O_CREAT, 0644, &fd, NULL), CONFINE_E_REFUSED);
+    check_fails(faccessat(out, "made", F_OK, 0), ENOENT);
+    check_int(confine_fence_open(fence, "round", O_WRONLY | O_CREAT, 0644, &fd, NULL), CONFINE_E_SYSTEM);
+    check_int(errno, ELOOP);
+    need(unlinkat(work, "sub/made", 0) == 0);
+    check_int(confine_fence_open(fence, "in", O_WRONLY | O_CREAT | O_EXCL, 0644, &fd, NULL),
+              CONFINE_E_SYSTEM);
+    check_int(errno, EEXIST);
+    confine_fence_unref(fence);
+}
+
+/* What open() says is said, and nothing is opened. */
+static const struct failed {
+    const char *name;
+    int flags, errnum;
+} failed[] = {
+    {"missing", O_RDONLY, ENOENT},
+    {"", O_RDONLY, ENOENT},
+    {"there/", O_RDONLY, ENOTDIR},
+    {"there/x", O_RDONLY, ENOTDIR},
+    {"there", O_RDONLY | O_DIRECTORY, ENOTDIR},
+    {"there", O_WRONLY | O_CREAT | O_EXCL, EEXIST},
+    {"sub", O_WRONLY, EISDIR},
+    {"sub", O_RDONLY | O_CREAT, EISDIR},
+    {"new/", O_WRONLY | O_CREAT, EISDIR},
+    {"no/new", O_WRONLY | O_CREAT, ENOENT},
+    {"link", O_RDONLY | O_NOFOLLOW, ELOOP},
+    {"/proc/self/fd/0", O_RDONLY, ELOOP},
+};
+
+TEST_EACH(what_open_refuses_is_an_errno, struct failed, failed)
+{
+    struct confine_fence *fence = FENCE(NULL);
+    int fd = 7;
+    char *json = NULL;
+
+    put(work, "there", "");
+    need(symlinkat("there", work, "link") == 0);
+    check_int(confine_fence_open(fence, row->name, row->flags, 0644, &fd, &json), CONFINE_E_SYSTEM);
+    check_int(errno, row->errnum);
+    check(fd == 7 && json == NULL);
+    confine_fence_unref(fence);
+}
+
+/* --- what is refused ------------------------------------------------------------------------------------ */
+
+static const struct denied {
+    const char *name;
+    int flags;
+    const char *reason, *operation, *rule, *hint;
+} denied[] = {
+    {"../file", O_WRONLY, "not-granted", "write", "default", "--write"},
+    {"../file", O_RDWR | O_TRUNC, "not-granted", "write", "default", "--write"},
+    {"../made", O_WRONLY | O_CREAT, "not-granted", "create", "default", "--write"},
+    {"../made", O_WRONLY | O_CREAT | O_EXCL, "not-granted", "create", "default", "--write"},
+    {"../out/key", O_RDONLY, "hidden", "read", "hide ", "--show"},
+    {"../out/key", O_WRONLY, "hidden", "write", "hide ", "--show"},
+    {"../out/none", O_RDONLY, "hidden", "read", "hide ", "--show"},
+    {"../out", O_RDONLY | O_DIRECTORY, "hidden", "read", "hide ", "--show"},
+    {"to-key", O_RDONLY, "hidden", "read", "hide ", "--show"},
+    {"to-out/key", O_RDONLY, "hidden", "read", "hide ", "--show"},
+    {"held", O_WRONLY, "protected", "write", "protect ", "--unprotect"},
+    {"held", O_WRONLY | O_TRUNC, "protected", "write", "protect ", "--unprotect"},
+    {"also-held", O_WRONLY, "protected", "write", "protect ", "--unprotect"},
+    {"kept/in", O_WRONLY, "protected", "write", "protect ", "--unprotect"},
+    {"kept/new", O_WRONLY | O_CREAT, "protected", "create", "protect ", "--unprotect"},
+    {"to-kept/new", O_WRONLY | O_CREAT, "protected", "create", "protect ", "--unprotect"},
+    {"fifo", O_RDONLY, "special-file", "read", "special-file", NULL},
+    {"fifo", O_WRONLY, "special-file", "write", "special-file", NULL},
+    {"socket", O_RDWR, "special-file", "write", "special-file", NULL},
+    {"/dev/null", O_WRONLY, "special-file", "write", "special-file", NULL},
+    {"/dev/tty", O_RDONLY, "special-file", "read", "special-file", NULL},
+    {"/proc/self/environ", O_RDONLY, "private-place", "read", "private-place", NULL},
+    {"/proc/1/cmdline", O_RDONLY, "private-place", "read", "private-place", NULL},
+};
+
+static void fill(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "work/socket"};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    need(fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0);
+    close(fd);
+    put(AT_FDCWD, "file", "file");
+    put(out, "key", "key");
+    put(work, "held", "held");
+    need(mkdirat(work, "kept", 0755) == 0 && mkfifoat(work, "fifo", 0644) == 0 &&
+         symlinkat("../out/key", work, "to-key") == 0 && symlinkat("../out", work, "to-out") == 0 &&
+         symlinkat("kept", work, "to-kept") == 0 && linkat(work, "held", work, "also-held", 0) == 0);
+    put(work, "kept/in", "in");
+}
+
+TEST_EACH(what_the_policy_refuses_is_named, struct denied, denied)
+{
+    struct confine_fence *fence;
+    char *json = NULL, expected[128];
+    int fd = 7;
+
+    fill();
+    fence = fence_of((const char *const[]){"-w", "work", "--hide=out", "-C", "work", "--protect=work/held",
+                                           "--protect=work/kept", "--backend=landlock", NULL});
+    check_int(confine_fence_open(fence, row->name, row->flags, 0644, &fd, &json), CONFINE_E_REFUSED);
+    check(fd == 7);
+    check_has(json, "\"code\": \"FS_SANDBOX_DENIED\"");
+    snprintf(expected, sizeof(expected), "\"reason\": \"%s\"", row->reason);
+    check_has(json, expected);
+    snprintf(expected, sizeof(expected), "\"operation\": \"%s\"", row->operation);
+    check_has(json, expected);
+    snprintf(expected, sizeof(expected), "\"rule\": \"%s", row->rule);
+    check_has(json, expected);
+    snprintf(expected, sizeof(expected), row->hint ? "\"hint\": \"ask for %s " : "\"hint\": null", row->hint);
+    check_has(json, expected);
+    check_has(json, "/work\"");
+    confine_free(json);
+    fd = openat(work, "held", O_RDONLY | O_CLOEXEC);
+    check_str(TEXT_OF(fd), "held");
+    close(fd);
+    confine_fence_unref(fence);
+}
+
+TEST(without_a_workspace_nothing_is_written)
+{
+    struct confine_fence *fence = fence_of((const char *const[]){"--backend=landlock", NULL});
+    int fd = 7;
+
+    put(work, "there", "one");
+    check_int(confine_fence_open(fence, "work/there", O_RDONLY, 0, &fd, NULL), CONFINE_OK);
+    close(fd);
+    check_int(confine_fence_open(fence, "work/there", O_WRONLY, 0, &fd, NULL), CONFINE_E_REFUSED);
+    check_int(confine_fence_open(fence, "work/new", O_WRONLY | O_CREAT, 0644, &fd, NULL), CONFINE_E_REFUSED);
+    confine_fence_unref(fence);
+}
+
+TEST(what_was_not_listed_is_not_read)
+{
+    struct confine_fence *fence;
+    int fd = 7;
+
+    put(AT_FDCWD, "file", "file");
+    put(AT_FDCWD, "listed", "listed");
+    fence = FENCE("--readable=listed", "--read=listed");
+    check_int(confine_fence_open(fence, "../listed", O_RDONLY, 0, &fd, NULL), CONFINE_OK);
+    close(fd);
+    check_int(confine_fence_open(fence, "../file", O_RDONLY, 0, &fd, NULL), CONFINE_E_REFUSED);
+    confine_fence_unref(fence);
+}
+
+TEST(a_place_of_a_run_s_own_is_not_the_one_of_this_machine)
+{
+    struct confine_fence *fence = fence_of((const char *const[]){"-w", "work", NULL});
+    char *json = NULL;
+    int fd = 7;
+
+    check_int(confine_fence_open(fence, "/tmp", O_RDONLY, 0, &fd, &json), CONFINE_E_REFUSED);
+    check_has(json, "private-place");
+    confine_free(json);
+    check_int(confine_fence_open(fence, "/dev/shm/confine-of-a-test", O_WRONLY | O_CREAT, 0644, &fd, &json),
+              CONFINE_E_REFUSED);
+    confine_free(json);
+    check_int(confine_fence_open(fence, "new", O_WRONLY | O_CREAT, 0644, &fd, NULL), CONFINE_OK);
+    close(fd);
+    confine_fence_unref(fence);
+}
+
+/* --- the handle ----------------------------------------------------------------------------------------- */
+
+TEST(a_policy_that_is_refused_is_no_fence)
+{
+    struct confine_options options = {
+        .size = sizeof(options), .program = program, .words = (const char *const[]){"-w", "no/where", NULL}};
+    struct confine_fence *fence = NULL;
+    char *json = NULL;
+
+    check_int(confine_fence_new(&options, &fence, &json), CONFINE_E_REFUSED);
+    check_has(json, "\"error\"");
+    check_has(json, "no/where");
+    check(fence == NULL);
+    confine_free(json);
+    options.descriptor_count = 1;
+    options.descriptors = &(int){0};
+    check_int(confine_fence_new(&options, &fence, NULL), CONFINE_E_ARGUMENT);
+    options =
+        (struct confine_options){.size = sizeof(options), .program = open("/bin/true", O_PATH | O_CLOEXEC)};
+    check_int(confine_fence_new(&options, &fence, NULL), CONFINE_E_PROGRAM);
+    confine_fence_unref(NULL);
+}
+
+TEST(flags_that_it_does_not_have_are_wrong)
+{
+    struct confine_fence *fence = FENCE(NULL);
+    int fd = 7;
+
+    check_int(confine_fence_open(fence, "new", O_PATH, 0, &fd, NULL), CONFINE_E_ARGUMENT);
+    check_int(confine_fence_open(fence, ".", O_TMPFILE | O_RDWR, 0600, &fd, NULL), CONFINE_E_ARGUMENT);
+    check_int(confine_fence_open(fence, "new", O_WRONLY | O_CREAT, 04755, &fd, NULL), CONFINE_E_ARGUMENT);
+    check_int(confine_fence_open(fence, NULL, O_RDONLY, 0, &fd, NULL), CONFINE_E_ARGUMENT);
+    check_int(confine_fence_open(fence, "new", O_RDONLY | O_TRUNC, 0, &fd, NULL), CONFINE_E_SYSTEM);
+    check_int(errno, EINVAL);
+    check(fd == 7);
+    confine_fence_unref(fence);
+}
+
+/* The one process whose words have WORD among them. */
+static pid_t find_process(const char *word)
+{
+    DIR *all = opendir("/proc");
+    pid_t found = 0;
+
+    for (struct dirent *entry; all && !found && (entry = readdir(all));) {
+        char path[300], words[4096];
+        int fd;
+        ssize_t got;
+
+        snprintf(path, sizeof(path), "/proc/%s/cmdline", entry->d_name);
+        fd = entry->d_name[0] >= '1' && entry->d_name[0] <= '9' ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+        got = fd >= 0 ? read(fd, words, sizeof(words)) : -1;
+        if (got > 0 && memmem(words, (size_t)got, word, strlen(word)))
+            found = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (fd >= 0)
+            close(fd);
+    }
+    if (all)
+        closedir(all);
+    return found;
+}
+
+TEST(a_fence_that_has_ended_opens_nothing)
+{
+    char word[PATH_MAX + 16];
+    struct confine_fence *fence;
+    pid_t server;
+    int fd = 7;
+
+    put(work, "there", "one");
+    snprintf(word, sizeof(word), "--read=%s/work", test_dir);
+    fence = FENCE(word);
+    server = find_process(word);
+    need(server > 1 && kill(server, SIGSTOP) == 0);
+    need(kill(server, SIGKILL) == 0);
+    check_int(confine_fence_open(fence, "there", O_RDONLY, 0, &fd, NULL), CONFINE_E_PROGRAM);
+    check_int(confine_fence_open(fence, "there", O_RDONLY, 0, &fd, NULL), CONFINE_E_PROGRAM);
+    check(fd == 7);
+    confine_fence_unref(fence);
+    fence = FENCE(word);
+    check(find_process(word) > 1);
+    confine_fence_unref(fence);
+    check_int(find_process(word), 0); /* nothing is left of it */
+}
+
+struct thread {
+    pthread_t thread;
+    struct confine_fence *fence;
+    unsigned number, wrong;
+};
+
+static void *open_own(void *data)
+{
+    struct thread *thread = data;
+    char name[32], text[256];
+
+    snprintf(name, sizeof(name), "file-%u", thread->number);
+    for (int i = 0; i < 100; i++) {
+        int fd = -1;
+
+        if (confine_fence_open(thread->fence, name, O_RDONLY, 0, &fd, NULL) != CONFINE_OK ||
+            strcmp(text_of(fd, text, sizeof(text)), name) != 0)
+            thread->wrong++;
+        if (fd >= 0)
+            close(fd);
+    }
+    return NULL;
+}
+
+TEST(threads_get_what_they_asked_for)
+{
+    struct confine_fence *fence = FENCE(NULL);
+    struct thread threads[THREADS];
+
+    for (unsigned i = 0; i < THREADS; i++) {
+        char name[32];
+
+        threads[i] = (struct thread){.fence = fence, .number = i};
+        snprintf(name, sizeof(name), "file-%u", i);
+        put(work, name, name);
+        need(pthread_create(&threads[i].thread, NULL, open_own, &threads[i]) == 0);
+    }
+    for (unsigned i = 0; i < THREADS; i++) {
+        need(pthread_join(threads[i].thread, NULL) == 0);
+        check_int(threads[i].wrong, 0);
+    }
+    confine_fence_unref(fence);
+}
+
+/* --- while somebody swaps what a name leads to ---------------------------------------------------------- */
+
+static const struct race {
+    const char *name;
+    const char *one, *other; /* change places all the time */
+    const char *path;
+    int flags;
+} races[] = {
+    {"the last component: a file and a link, read", "file", "link", "file", O_RDONLY},
+    {"the last component: a file and a link, written", "file", "link", "file", O_WRONLY | O_APPEND},
+    {"the last component, if need be made", "file", "link", "file", O_WRONLY | O_CREAT | O_APPEND},
+    {"a directory and a link in the middle, read", "sub", "away", "sub/file", O_RDONLY},
+    {"a directory and a link in the middle, written", "sub", "away", "sub/file", O_RDWR},
+    {"a directory and a link in the middle, made in", "sub", "away", "sub/new", O_WRONLY | O_CREAT},
+    {"a directory, and a file for it", "sub", "file", "sub/file", O_RDONLY},
+    {"a link to nothing, in and out", "nothing", "none", "nothing", O_WRONLY | O_CREAT},
+};
+
+static int races_end;
+
+static void *swap(void *data)
+{
+    const struct race *race = data;
+
+    while (!__atomic_load_n(&races_end, __ATOMIC_RELAXED))
+        syscall(SYS_renameat2, work, race->one, work, race->other, RENAME_EXCHANGE);
+    return NULL;
+}
+
+static bool is_outside(int fd)
+{
+    static const char *const names[] = {"file", "new", "none"};
+    struct stat seen, st;
+
+    if (fstat(fd, &seen) != 0)
+        return true;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (fstatat(out, names[i], &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_ino == seen.st_ino &&
+            st.st_dev == seen.st_dev)
+            return true;
+    return false;
+}
+
+TEST_EACH_IN(nothing_outside_is_ever_opened, 600, struct race, races)
+{
+    const unsigned opens = getenv("CONFINE_LONG") ? OPENS_LONG : OPENS;
+    struct confine_fence *fence = FENCE(NULL);
+    unsigned opened = 0, refused = 0, escaped = 0, other = 0;
+    pthread_t swapping;
+    int fd;
+
+    put(out, "file", "secret");
+    put(work, "file", "file");
+    put(work, "sub/file", "file");
+    need(symlinkat("../out/file", work, "link") == 0 && symlinkat("../out", work, "away") == 0 &&
+         symlinkat("sub/made", work, "nothing") == 0 && symlinkat("../out/none", work, "none") == 0);
+    need(pthread_create(&swapping, NULL, swap, (void *)(size_t)row) == 0);
+    for (unsigned i = 0; i < opens; i++) {
+        int r;
+
+        fd = -1;
+        r = confine_fence_open(fence, row->path, row->flags, 0644, &fd, NULL);
+        opened += r == CONFINE_OK;
+        refused += r == CONFINE_E_REFUSED;
+        other += r != CONFINE_OK && r != CONFINE_E_REFUSED;
+        escaped += r == CONFINE_OK && is_outside(fd);
+        if (fd >= 0)
+            close(fd);
+        if (row->flags & O_CREAT) {
+            unlinkat(work, "sub/new", 0);
+            unlinkat(work, "sub/made", 0);
+        }
+    }
+    __atomic_store_n(&races_end, 1, __ATOMIC_RELAXED);
+    need(pthread_join(swapping, NULL) == 0);
+    test_note("%u opened, %u refused, %u other errors, %u outside", opened, refused, other, escaped);
+    check_int(escaped, 0);
+    check_int(other < opens, 1);
+    check_fails(faccessat(out, "new", F_OK, 0), ENOENT);
+    check_fails(faccessat(out, "none", F_OK, 0), ENOENT);
+    fd = openat(out, "file", O_RDONLY | O_CLOEXEC);
+    check_str(TEXT_OF(fd), "secret");
+    close(fd);
+    confine_fence_unref(fence);
+}
