@@ -95,10 +95,11 @@ static void put_before(struct walk *walk, const char *text, const char *rest)
         walk->errnum = ENAMETOOLONG;
     if (walk->errnum)
         return;
-    memcpy(joined, text, length + 1);
-    joined[length] = '/';
-    memcpy(joined + length + 1, rest, left + 1);
-    memcpy(walk->rest, joined, length + left + 2);
+    memcpy(joined, text, length);
+    if (left > 0) /* a slash at the end would ask for a directory */
+        joined[length++] = '/';
+    memcpy(joined + length, rest, left + 1);
+    memcpy(walk->rest, joined, length + left + 1);
 }
 
 static bool is_same(int one, int other)
