@@ -6,6 +6,7 @@
  * Mustn't: start anything before the report's file is open.
  */
 #include "run/run.h"
+#include "cli/ask.h"
 #include "cli/attach.h"
 #include "cli/cli.h"
 #include "cli/confinement.h"
@@ -93,6 +94,8 @@ static int prepare(struct confinement *confinement, const struct options *option
         result = session_take_early(options, envp, &report->error);
     if (result == 0)
         result = confinement_resolve(confinement, options, envp, &report->error);
+    if (result == 0)
+        result = ask_refuse(options, &confinement->policy, confinement->resolved.mode, &report->error);
     if (confinement->has_resolved)
         report->resolved = &confinement->resolved;
     opened = open_outputs(outputs, options, report);

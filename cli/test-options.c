@@ -206,6 +206,7 @@ static const struct good_row {
     {"time", FOR_RUN, "--timeout 10m --grace 1s --wait-all -- true"},
     {"limits", FOR_RUN, "--limit time=10m,file_size=1G -- true"},
     {"off", FOR_RUN, "--denials off --tty none -- true"},
+    {"asking", FOR_RUN, "--ask 2m --control fd:3 -- true"},
     {"observer", FOR_RUN, "--denials auto -- true"},
     {"session", FOR_RUN, "--session x --tmp session -- true"},
     {"network host", FOR_RUN, "-n host -- true"},

@@ -30,13 +30,24 @@ struct notify_answer {
     uint32_t flags;
 };
 
+/* A descriptor for whoever waits, as the answer to its call. */
+struct notify_descriptor {
+    uint64_t id;
+    uint32_t flags;
+    uint32_t source; /* of the answering process */
+    uint32_t target; /* 0: the lowest that is free */
+    uint32_t target_flags;
+};
+
 #define NOTIFY_CONTINUE     1U /* flag of an answer: the call goes on as if nobody had looked */
 #define NOTIFY_SYNC_WAKE_UP 1UL
+#define NOTIFY_AND_ANSWER   2U /* flag of a descriptor: its number is the answer, in one step (Linux 5.14) */
 
 /* Both architectures have the same. */
 #define NOTIFY_IOCTL_RECEIVE   0xc0502100U
 #define NOTIFY_IOCTL_SEND      0xc0182101U
 #define NOTIFY_IOCTL_VALID     0x40082102U
+#define NOTIFY_IOCTL_GIVE      0x40182103U /* a descriptor, Linux 5.9 */
 #define NOTIFY_IOCTL_SET_FLAGS 0x40082104U
 
 /* Flags of open that the libc may hide. What makes O_TMPFILE, without the O_DIRECTORY that is in it as well.

@@ -7,6 +7,7 @@
 #include "observe/judge.h"
 
 #include "links/observe_calls.h"
+#include "observe/hold.h"
 #include "observe/memory.h"
 #include "observe/paths.h"
 #include "observe/record.h"
@@ -31,6 +32,10 @@ struct named {
 
 static struct named first, second;
 
+/* What the call that is looked at could be held as; and whether it is. */
+static struct holding holding;
+static bool is_held;
+
 static const struct observe_call *find_call(const struct notify_request *request)
 {
     for (size_t i = 0; i < OBSERVE_CALLS; i++)
@@ -46,6 +51,21 @@ static bool is_valid(const struct judge *judge, const struct notify_request *req
     return kernel_call(SYS_ioctl, judge->listener, NOTIFY_IOCTL_VALID, KERNEL_PTR(&id), 0, 0, 0) == 0;
 }
 
+/* Somebody may be asked about files and directories that nothing grants, and about nothing else. */
+static bool may_hold(const struct judge *judge, const struct refusal *refusal)
+{
+    enum surface surface = refusal->verdict.surface;
+
+    if (!judge->holds || holding.kind == OBSERVE_HELD_NOTHING || refusal->by_mode || refusal->is_address ||
+        refusal->verdict.rule != DENIAL_BY_DEFAULT ||
+        (surface != SURFACE_FS_WRITE && surface != SURFACE_FS_TRUNCATE))
+        return false;
+    if (holding.kind == OBSERVE_HELD_OPEN && first.target.object < 0)
+        holding.kind = OBSERVE_HELD_CREATE;
+    holding.object = holding.kind == OBSERVE_HELD_OPEN ? first.target.object : first.target.parent;
+    return true;
+}
+
 void judge_refuse(const struct judge *judge, const struct notify_request *request,
                   enum denial_operation operation, const struct verdict *verdict, const char *name,
                   bool is_address, bool by_mode)
@@ -58,7 +78,11 @@ void judge_refuse(const struct judge *judge, const struct notify_request *reques
                               .pid = (pid_t)request->pid};
 
     /* Whoever was interrupted calls again, and is announced again. */
-    if (verdict->answer == ANSWER_REFUSED && is_valid(judge, request))
+    if (verdict->answer != ANSWER_REFUSED || !is_valid(judge, request))
+        return;
+    is_held =
+        may_hold(judge, &refusal) && hold_call(judge->listener, judge->wire, request, &refusal, &holding);
+    if (!is_held) /* else the supervisor records it, with the answer */
         record_refusal(judge->wire, &refusal);
 }
 
@@ -301,6 +325,12 @@ static void judge_reading(const struct judge *judge, const struct notify_request
     judge_refuse(judge, request, operation, &verdict, target->path, false, object.by_mode);
 }
 
+/* With which mode something is made: it stands behind the flags, or behind the name where there are none. */
+static uint32_t mode_of(const struct notify_request *request, const struct observe_call *call)
+{
+    return (uint32_t)request->call.args[(call->extra >= 0 ? call->extra : call->path) + 1];
+}
+
 static void judge_open(const struct judge *judge, const struct notify_request *request,
                        const struct observe_call *call)
 {
@@ -314,6 +344,11 @@ static void judge_open(const struct judge *judge, const struct notify_request *r
         return;
     if (!take_name(judge, request, call, !(flags & O_NOFOLLOW) && !exclusive, &first))
         return;
+    /* What has no name yet could not be given one afterwards; and what the kernel refuses by itself (a slash
+     * at the end, a directory, no access at all) is nothing to be asked about. */
+    if (!(flags & (OPEN_TMPFILE_BIT | O_DIRECTORY | O_ASYNC)) && (flags & O_ACCMODE) != O_ACCMODE &&
+        has_last(first.text) && first.text[strlen(first.text) - 1] != '/')
+        holding = (struct holding){.kind = OBSERVE_HELD_OPEN, .flags = flags, .mode = mode_of(request, call)};
     if (target->object < 0) {
         if (flags & O_CREAT)
             judge_in_directory(judge, request, target, DENIAL_CREATE, false);
@@ -407,7 +442,9 @@ static void judge_rest(const struct judge *judge, const struct notify_request *r
         judge_reading(judge, request, target, DENIAL_EXECUTE);
     else if (call->act == OBSERVE_TRUNCATE && target->object >= 0 && S_ISREG(target->st.st_mode))
         judge_object(judge, request, target, DENIAL_TRUNCATE, true);
-    else if ((call->act == OBSERVE_MAKE || call->act == OBSERVE_DIRECTORY) && target->object < 0)
+    if (call->act == OBSERVE_DIRECTORY) /* the last component is the one of the canonical name */
+        holding = (struct holding){.kind = OBSERVE_HELD_DIRECTORY, .mode = mode_of(request, call)};
+    if ((call->act == OBSERVE_MAKE || call->act == OBSERVE_DIRECTORY) && target->object < 0)
         judge_in_directory(judge, request, target, DENIAL_CREATE, false);
 }
 
@@ -420,14 +457,16 @@ void judge_make(const struct judge *judge, const struct notify_request *request,
         judge_in_directory(judge, request, target, DENIAL_CREATE, false);
 }
 
-void judge_call(const struct judge *judge, const struct notify_request *request)
+bool judge_call(const struct judge *judge, const struct notify_request *request)
 {
     const struct observe_call *call = find_call(request);
 
     first.target.object = first.target.parent = second.target.object = second.target.parent = -1;
     first.text[0] = '\0';
+    holding.kind = OBSERVE_HELD_NOTHING;
+    is_held = false;
     if (!call)
-        return;
+        return false;
     switch (call->act) {
     case OBSERVE_OPEN:
         judge_open(judge, request, call);
@@ -456,4 +495,5 @@ void judge_call(const struct judge *judge, const struct notify_request *request)
     }
     target_close(&first.target);
     target_close(&second.target);
+    return is_held;
 }

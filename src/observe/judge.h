@@ -13,10 +13,12 @@ struct judge {
     int listener, wire;
     uid_t uid;       /* the command's */
     bool asks_first; /* before each call is received */
+    bool holds;      /* what somebody may be asked about */
 };
 
-/* judge_call() - look at one call and record what will be refused of it. Nothing is answered here. */
-void judge_call(const struct judge *judge, const struct notify_request *request);
+/* judge_call() - look at one call and record what will be refused of it. Nothing is answered here. Return:
+ * true: the supervisor answers it. */
+bool judge_call(const struct judge *judge, const struct notify_request *request);
 
 /* judge_network() - part of it: connecting, binding, sending. @operation, @arguments: as the call has them
  */

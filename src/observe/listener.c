@@ -2,12 +2,14 @@
  * listener.c - the observer's loop: a call is announced, looked at, and goes on.
  *
  * Theory of operation. The kernel holds the calling thread until it is answered. The answer is always that
- * the call goes on, whatever was seen: what refuses stands in the kernel. Until the supervisor says that the
- * command starts, what is announced is the attestation's, and is answered without a look.
+ * the call goes on, whatever was seen: what refuses stands in the kernel. (One that somebody may be asked
+ * about is handed to the supervisor, who answers it.) Until the supervisor says that the command starts, what
+ * is announced is the attestation's, and is answered without a look.
  *
  * Should:  answer in any case, and at once; end when the supervisor does.
  * Mustn't: hold back a call for the sake of a record.
  */
+#include "observe/hold.h"
 #include "observe/judge.h"
 #include "observe/observe.h"
 #include "observe/record.h"
@@ -34,6 +36,7 @@ static void answer(int listener, const struct notify_request *request)
 static bool serve_one(const struct judge *judge, bool looks)
 {
     struct notify_request request;
+    bool held = false;
     long r;
 
     memset(&request, 0, sizeof(request)); /* the kernel asks for that */
@@ -43,8 +46,9 @@ static bool serve_one(const struct judge *judge, bool looks)
     if (looks && request.pid == 0)
         record_unreadable();
     else if (looks)
-        judge_call(judge, &request);
-    answer(judge->listener, &request);
+        held = judge_call(judge, &request);
+    if (!held)
+        answer(judge->listener, &request);
     return true;
 }
 
@@ -149,6 +153,7 @@ void observe_serve(const struct observe_setup *setup)
     judge.listener = OBSERVE_LISTENER;
     judge.wire = OBSERVE_WIRE;
     judge.uid = setup->resolved->uid;
+    judge.holds = setup->asks;
     judge.asks_first =
         setup->outlives; /* where it waits for a call alone, an old kernel does not tell it of the end */
     rules_make(&judge.rules, setup->resolved, setup->plan, setup->tmp);
@@ -157,6 +162,7 @@ void observe_serve(const struct observe_setup *setup)
     serve(&judge);
     record_end(judge.wire);
     close(judge.wire);
+    hold_release(judge.listener);
     if (setup->outlives)
         answer_others(judge.listener);
     _exit(0);

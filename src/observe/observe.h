@@ -19,7 +19,16 @@ enum observe_message_type {
     OBSERVE_MESSAGE_READY, /* it can look: the first one */
     OBSERVE_MESSAGE_NEW,   /* a refusal that was not there before */
     OBSERVE_MESSAGE_COUNT, /* how often one came */
+    OBSERVE_MESSAGE_ASK,   /* a refusal that waits for an answer, with a descriptor: the call is held */
     OBSERVE_MESSAGE_END,   /* what was not seen: the last one */
+};
+
+/* What a held call would do. */
+enum observe_held {
+    OBSERVE_HELD_NOTHING = 0,
+    OBSERVE_HELD_OPEN,      /* with the message: the file, O_PATH */
+    OBSERVE_HELD_CREATE,    /* open a file that is missing; with the message: the directory it is to be in */
+    OBSERVE_HELD_DIRECTORY, /* mkdir; the same */
 };
 
 /* One packet on the wire, from the observer; what it holds is believed as far as a stranger's word. */
@@ -32,6 +41,9 @@ struct observe_message {
     uint32_t surface, operation, rule, noise;
     uint32_t rule_index;
     uint32_t by_mode, is_address;
+    uint64_t held;                  /* ASK: the number of the notification, below: what it is */
+    uint32_t held_kind;             /* enum observe_held */
+    uint32_t held_flags, held_mode; /* as the call has them */
     char executable[OBSERVE_PROGRAM];
     char name[OBSERVE_PATH]; /* path or address; only as much is sent as there is */
 };
@@ -42,6 +54,7 @@ struct observe_setup {
     const struct resolved *resolved;
     const struct plan *plan;
     pid_t supervisor;
+    bool asks;       /* what may be asked of is held, and handed to the supervisor */
     bool outlives;   /* whoever lives on behind the command is answered until the last of them has gone */
     const char *tmp; /* the private temp directory on disk; NULL: none */
 };

@@ -140,26 +140,31 @@ void record_unreadable(void)
     table.unreadable++;
 }
 
+size_t record_program(pid_t pid, char *room)
+{
+    char location[40];
+    long got;
+
+    number_join(location, "/proc/", (unsigned)pid, "/exe");
+    got = kernel_call(SYS_readlinkat, AT_FDCWD, KERNEL_PTR(location), KERNEL_PTR(room), OBSERVE_PROGRAM - 1,
+                      0, 0);
+    room[got < 0 ? 0 : got] = '\0';
+    return got < 0 ? 0 : (size_t)got;
+}
+
 void record_refusal(int wire, const struct refusal *refusal)
 {
-    static char program[OBSERVE_PATH];
-    char location[40];
+    static char program[OBSERVE_PROGRAM];
     size_t length = strlen(refusal->name), program_length;
     uint32_t hash = hash_of(refusal, length);
     uint16_t *bucket;
     struct seen *entry = find(refusal, hash, length, &bucket);
-    long got;
 
     if (entry) {
         entry->count++;
         return;
     }
-    number_join(location, "/proc/", (unsigned)refusal->pid, "/exe");
-    got = kernel_call(SYS_readlinkat, AT_FDCWD, KERNEL_PTR(location), KERNEL_PTR(program), sizeof(program), 0,
-                      0);
-    program_length = got < 0 ? 0 : (size_t)got;
-    if (program_length >= OBSERVE_PROGRAM)
-        program_length = OBSERVE_PROGRAM - 1;
+    program_length = record_program(refusal->pid, program);
     if (table.count == OBSERVE_RECORDS || length >= OBSERVE_PATH ||
         table.used + length + program_length > NAMES_ROOM) {
         table.lost++;

@@ -17,6 +17,11 @@ struct refusal {
 /* record_refusal() - count it; one that is new is told at once, if the wire has room. */
 void record_refusal(int wire, const struct refusal *refusal);
 
+/* record_program() - what the thread runs, as far as it fits. @room: OBSERVE_PROGRAM bytes. Return: its
+ * length.
+ */
+size_t record_program(pid_t pid, char *room);
+
 /* record_unreadable() - a call whose operands could not be read. */
 void record_unreadable(void);
 

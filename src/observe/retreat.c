@@ -33,9 +33,9 @@ static const uint32_t commands[] = {NOTIFY_IOCTL_RECEIVE, NOTIFY_IOCTL_SEND, NOT
 /* Offsets in what the kernel shows to a filter. */
 enum { AT_NR = 0, AT_ARCH = 4, AT_ARGS = 16 };
 
-static int load_filter(void)
+static int load_filter(bool asks)
 {
-    struct sock_filter code[64];
+    struct sock_filter code[72];
     struct sock_fprog program = {.filter = code};
     unsigned short at = 0;
 
@@ -58,6 +58,13 @@ static int load_filter(void)
     ADD(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, OBSERVE_WIRE);
     ADD(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
     ADD(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS);
+    if (asks) { /* a packet with what is asked about */
+        ADD(BPF_JMP | BPF_JEQ | BPF_K, 0, 4, SYS_sendmsg);
+        ADD(BPF_LD | BPF_W | BPF_ABS, 0, 0, AT_ARGS);
+        ADD(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, OBSERVE_WIRE);
+        ADD(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
+        ADD(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS);
+    }
     ADD(BPF_JMP | BPF_JEQ | BPF_K, 1, 0, SYS_ioctl);
     ADD(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS);
     ADD(BPF_LD | BPF_W | BPF_ABS, 0, 0, AT_ARGS + 8);
@@ -84,7 +91,7 @@ static int keep_wire(const struct observe_setup *setup)
     return fcntl(setup->wire, F_GETFD) < 0 ? 0 : -EIO; /* it was above */
 }
 
-static int drop_user(const struct resolved *resolved)
+int retreat_user(const struct resolved *resolved)
 {
     struct capability_header header = {.version = CAPABILITY_VERSION_3};
     struct capability_data none[2] = {{0}};
@@ -118,11 +125,11 @@ int retreat(const struct observe_setup *setup)
         return -errno;
     r = keep_wire(setup);
     if (r == 0)
-        r = drop_user(setup->resolved);
+        r = retreat_user(setup->resolved);
     if (r == 0 && (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
                    (!setup->outlives && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)))
         r = -errno;
     if (r == 0 && getppid() != setup->supervisor)
         r = -ESRCH;
-    return r < 0 ? (int)r : load_filter();
+    return r < 0 ? (int)r : load_filter(setup->asks);
 }

@@ -13,4 +13,8 @@
 /* retreat() - before the first call is looked at. Return: 0 or -errno; then nothing must be looked at. */
 int retreat(const struct observe_setup *setup);
 
+/* retreat_user() - become the command's user, without capabilities. Return: 0 or -errno; then nothing must be
+ * done for it. */
+int retreat_user(const struct resolved *resolved);
+
 #endif

@@ -30,6 +30,7 @@ struct claim {
     size_t by_count;
     const char *reason; /* static kebab-case word, NULL when fully enforced */
     unsigned tried;     /* filled by the run */
+    uint64_t approved;  /* what somebody allowed while it ran, beside what is granted */
 };
 
 /* One word of the chain. */

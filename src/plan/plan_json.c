@@ -46,6 +46,8 @@ void plan_surfaces_write(struct writer *writer, const char *key, const struct cl
         writer_text(writer, "id", surface_table[s].name);
         writer_text(writer, "state", state_name(claim->state));
         writer_integer(writer, "tried", claim->tried);
+        if (claim->approved > 0)
+            writer_integer(writer, "approved", (int64_t)claim->approved);
         writer_text(writer, "reason", claim->reason);
         writer_array(writer, "by");
         for (size_t i = 0; i < claim->by_count; i++) {

@@ -78,6 +78,7 @@ enum key {
     KEY_DENIALS,
     KEY_PLANTED,
     KEY_APPROVED_MODE,
+    KEY_ASK,
     KEY_ENV_CLEAN,
     KEY_LIMIT_TIME,
     KEY_LIMIT_MEMORY,
@@ -142,6 +143,7 @@ struct policy {
     enum tty tty;
     unsigned columns, rows; /* --size; 0: not given */
     enum denials denials;
+    uint64_t ask_ms; /* how long a refused access waits for an answer; 0: nobody is asked */
     enum planted planted;
     enum mode approved_mode;
     bool env_clean;

@@ -117,6 +117,8 @@ const struct policy_key policy_keys[] = {
            "size of a private terminal"),
     SCALAR("denials", "--denials", KIND_WORD, KEY_DENIALS, denials, FILE_TOO, NARROW_NEVER, denial_words,
            "the observer"),
+    SCALAR("ask", "--ask", KIND_DURATION, KEY_ASK, ask_ms, OPTION_ONLY, NARROW_NEVER, NULL,
+           "how long a refused access waits for an answer over the control channel"),
     SCALAR("planted", "--planted", KIND_WORD, KEY_PLANTED, planted, FILE_TOO, NARROW_NEVER, planted_words,
            "what happens to things that would run later outside"),
     LIST("require", "--require", KIND_DEMANDS, LIST_REQUIRE, FILE_TOO, NARROW_NEVER, -1,

@@ -76,6 +76,8 @@ static int resolve_confined(struct resolving *resolving)
         r = resolve_hidden_objects(resolving);
     if (r == 0)
         r = resolve_network(resolving);
+    if (r == 0)
+        r = resolve_unasked(resolving);
     return r;
 }
 
@@ -207,6 +209,7 @@ void resolved_free(struct resolved *resolved)
         free(resolved->exceptions[i].path);
     free(resolved->exceptions);
     network_free(&resolved->network);
+    strings_free(&resolved->unasked);
     strings_free(&resolved->ephemeral);
     strings_free(&resolved->warnings);
     free(resolved->pass_fds);

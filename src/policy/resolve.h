@@ -271,6 +271,7 @@ struct resolved {
     size_t skipped_count;
     const struct session *session; /* borrowed; NULL: the run has namespaces of its own */
     bool observed;                 /* somebody will see what is refused. Set by whoever starts the run */
+    struct strings unasked;        /* canonical names of and below which nobody is asked; with --ask */
     struct strings ephemeral;
     struct strings warnings;
 };

@@ -265,6 +265,7 @@ int resolve_cwd(struct resolving *resolving);
 /* --- resolve_wide.c --- */
 int refuse_wide(struct resolving *resolving, const struct asked *asked, const char *path);
 int refuse_wide_write(struct resolving *resolving, const struct asked *asked, const char *path);
+int resolve_unasked(struct resolving *resolving);
 int refuse_socket(struct resolving *resolving, const struct asked *asked, const struct opened *opened);
 int refuse_device(struct resolving *resolving, const struct asked *asked, const struct opened *opened);
 

@@ -181,6 +181,54 @@ int refuse_wide_write(struct resolving *resolving, const struct asked *asked, co
     return refuse_wide(resolving, asked, path);
 }
 
+/* NAMES, and what they lead to by now: somebody may have made one of them a link. */
+static int add_unasked(struct resolving *resolving, const struct strings *names)
+{
+    struct strings *unasked = &resolving->resolved->unasked;
+    int r = 0;
+
+    for (size_t i = 0; i < names->count && r == 0; i++) {
+        _cleanup_opened_ struct opened opened = {.fd = -1};
+
+        r = strings_add(unasked, names->items[i]);
+        if (r == 0 && path_open(names->items[i], &opened) == 0 && strcmp(opened.path, names->items[i]) != 0)
+            r = strings_add(unasked, opened.path);
+    }
+    return r < 0 ? error_no_memory(resolving->error) : 0;
+}
+
+/* Nobody is asked about what no option could grant, about the policies of the next run, or about credentials,
+ * those that are not there yet included. */
+int resolve_unasked(struct resolving *resolving)
+{
+    static const char *const sets[] = {"@self", "@credentials"};
+    const char *runtime = env_value(resolving->env, "XDG_RUNTIME_DIR");
+    const char *const own[] = {resolving->program, resolving->links_dir, "/dev", "/proc", "/sys"};
+    struct strings names = {0};
+    int r = 0;
+
+    if (resolving->policy->ask_ms == 0)
+        return 0;
+    for (size_t i = 0; i < ARRAY_SIZE(sets) && r == 0; i++)
+        for (const struct set_item *item = set_by_name(sets[i])->items; item->value && r == 0; item++)
+            r = resolving_expand(resolving, item->value, &names);
+    for (size_t i = 0; i < ARRAY_SIZE(own) && r == 0; i++)
+        r = own[i] ? strings_add(&names, own[i]) : 0;
+    for (size_t i = 0; i < ARRAY_SIZE(wide_places) && r == 0; i++)
+        r = wide_places[i].below ? strings_add(&names, wide_places[i].path) : 0;
+    for (size_t i = 0; i < resolving->policy->files.count && r == 0; i++)
+        r = strings_add(&names, resolving->policy->files.items[i]);
+    for (size_t i = 0; i < resolving->resolved->hidden_count && r == 0; i++)
+        r = strings_add(&names, resolving->resolved->hidden[i].path);
+    for (size_t i = 0; i < resolving->resolved->protected_paths.count && r == 0; i++)
+        r = strings_add(&names, resolving->resolved->protected_paths.items[i]);
+    if (r == 0 && runtime && runtime[0] == '/')
+        r = strings_addf(&names, "%s/confine", runtime);
+    r = r < 0 ? error_no_memory(resolving->error) : add_unasked(resolving, &names);
+    strings_free(&names);
+    return r;
+}
+
 /* Whoever may talk to these is root, or can start anything outside. A final `/` means everything below. */
 static const struct root_socket {
     const char *path, *what;

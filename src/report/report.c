@@ -194,6 +194,17 @@ static void add_gaps(const struct report *report, struct sentences *sentences)
     text_free(&names);
 }
 
+/* What somebody allowed while it ran. */
+static void add_approvals(const struct report *report, struct sentences *sentences)
+{
+    uint64_t total = approvals_total(&report->approvals);
+
+    if (total > 0)
+        add_sentence(sentences,
+                     " %llu access%s outside the grants %s approved while it ran (see `approvals`).",
+                     (unsigned long long)total, total == 1 ? "" : "es", total == 1 ? "was" : "were");
+}
+
 /* What was refused, if anybody looked. */
 static void add_denials(const struct report *report, struct sentences *sentences)
 {
@@ -251,5 +262,6 @@ void report_summary(const struct report *report, char *buffer, size_t size)
                      report->planted.count);
     if (outcome->kind == OUTCOME_NOT_STARTED || report_enforcement(report) == ENFORCEMENT_NONE)
         return;
+    add_approvals(report, &sentences);
     add_denials(report, &sentences);
 }

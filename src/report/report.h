@@ -5,6 +5,7 @@
 #define CONFINE_REPORT_REPORT_H
 
 #include "backend/backend.h"
+#include "report/approvals.h"
 #include "report/connection.h"
 #include "report/denials.h"
 #include "util/writer.h"
@@ -68,6 +69,7 @@ struct report {
     struct strings warnings;
     struct strings ephemeral;
     struct denial_list denials;
+    struct approval_list approvals;
     struct planted_list planted;
 };
 

@@ -256,6 +256,7 @@ static void write_tail(struct writer *writer, const struct report *report)
 
     write_outcome(writer, &report->outcome);
     denials_write(writer, "denials", &report->denials);
+    approvals_write(writer, "approvals", &report->approvals);
     writer_object(writer, "environment");
     writer_strings(writer, "unset", resolved ? resolved->env_unset.items : NULL);
     writer_end(writer);

@@ -173,6 +173,8 @@ static void add_surface(const struct claim *claim, const struct surface_info *in
                   evidence_name(claim->by[i].evidence));
     if (claim->reason)
         text_addf(text, " [%s]", claim->reason);
+    if (claim->approved > 0)
+        text_addf(text, " [approved: %llu]", (unsigned long long)claim->approved);
     if (claim->state == STATE_OPEN || claim->state == STATE_PARTIAL)
         text_addf(text, " %s", info->what);
     text_add(text, "\n");

@@ -117,10 +117,11 @@ TEST(an_open_run_enforces_nothing)
 }
 
 static const char *const key_order[] = {
-    "schema",         "version",     "run",     "started",          "summary",    "command",  "cwd",
-    "workspace",      "session",     "mode",    "network",          "grants",     "backend",  "chain",
-    "tried_backends", "enforcement", "gaps",    "skipped",          "ephemeral",  "surfaces", "outcome",
-    "denials",        "environment", "planted", "planted_complete", "escalation", "warnings", "error",
+    "schema",         "version",     "run",         "started", "summary",          "command",    "cwd",
+    "workspace",      "session",     "mode",        "network", "grants",           "backend",    "chain",
+    "tried_backends", "enforcement", "gaps",        "skipped", "ephemeral",        "surfaces",   "outcome",
+    "denials",        "approvals",   "environment", "planted", "planted_complete", "escalation", "warnings",
+    "error",
 };
 
 static json_t *make_json(void)
@@ -210,6 +211,39 @@ TEST(danger_reports_the_network_that_it_has)
     need(root);
     check_str(json_string_value(json_object_get(json_object_get(root, "network"), "mode")), "host");
     json_decref(root);
+}
+
+TEST(what_was_allowed_while_it_ran_is_told)
+{
+    struct approval_item item = {.operation = DENIAL_WRITE, .path = (char *)(uintptr_t) "/x\xfe", .pid = 7};
+    const json_t *items;
+    char summary[600];
+    json_t *root;
+
+    root = make_json();
+    need(root);
+    check(json_is_null(json_object_get(root, "approvals")));
+    json_decref(root);
+    report.approvals.asks = true;
+    check_int(approvals_add(&report.approvals, &item), 0);
+    check_int(approvals_add(&report.approvals, &item), 0);
+    item.for_run = true; /* another answer: another item */
+    check_int(approvals_add(&report.approvals, &item), 0);
+    item.operation = DENIAL_CREATE; /* the same: it is the path that was allowed */
+    check_int(approvals_add(&report.approvals, &item), 0);
+    check_int((long)approvals_total(&report.approvals), 4);
+    root = make_json();
+    need(root);
+    items = json_object_get(json_object_get(root, "approvals"), "items");
+    check_int((long)json_array_size(items), 2);
+    check_int(json_integer_value(json_object_get(json_array_get(items, 0), "count")), 2);
+    check_str(json_string_value(json_object_get(json_array_get(items, 0), "answer")), "once");
+    check_str(json_string_value(json_object_get(json_array_get(items, 0), "path_b64")), "L3j+");
+    check_str(json_string_value(json_object_get(json_array_get(items, 1), "answer")), "run");
+    json_decref(root);
+    report_summary(&report, summary, sizeof(summary));
+    check_has(summary, "4 accesses outside the grants were approved");
+    approvals_free(&report.approvals);
 }
 
 TEST(an_approval_is_recorded)

@@ -15,6 +15,7 @@
 
 #include "plan/plan_json.h"
 #include "policy/policy_rules.h"
+#include "run/control_ask.h"
 #include "run/supervise.h"
 #include "util/json.h"
 
@@ -85,7 +86,7 @@ static void send_waiting(struct control *control)
         control->sent = control->out.length = 0;
 }
 
-static void begin_line(const struct control *control, struct writer *writer, const char *type)
+void control_begin_line(const struct control *control, struct writer *writer, const char *type)
 {
     *writer = (struct writer){.compact = true};
     writer_object(writer, NULL);
@@ -94,8 +95,7 @@ static void begin_line(const struct control *control, struct writer *writer, con
         writer_integer(writer, "lost", control->lost);
 }
 
-/* Queues a line. @always: also where there is no room. Return: 0 or -ENOMEM. */
-static int end_line(struct control *control, struct writer *writer, bool always)
+int control_end_line(struct control *control, struct writer *writer, bool always)
 {
     size_t waiting = control->out.length - control->sent;
     int r = 0;
@@ -125,11 +125,11 @@ static void say_error(struct control *control, const struct error *error)
 {
     struct writer writer;
 
-    begin_line(control, &writer, "error");
+    control_begin_line(control, &writer, "error");
     writer_integer(&writer, "line", control->line);
     writer_text(&writer, "reason", error->reason);
     writer_text(&writer, "message", error->message);
-    end_line(control, &writer, false);
+    control_end_line(control, &writer, false);
 }
 
 /* All the warnings that were not said yet, in the order of the report. */
@@ -144,9 +144,9 @@ static void say_warnings(struct control *control, const struct report *report)
         for (; lists[i] && control->warned[i] < lists[i]->count; control->warned[i]++) {
             struct writer writer;
 
-            begin_line(control, &writer, "warning");
+            control_begin_line(control, &writer, "warning");
             writer_text(&writer, "message", lists[i]->items[control->warned[i]]);
-            end_line(control, &writer, false);
+            control_end_line(control, &writer, false);
         }
 }
 
@@ -157,9 +157,9 @@ void control_denials(struct control *control, const struct report *report)
     for (; control->started && control->denied < denials->count; control->denied++) {
         struct writer writer;
 
-        begin_line(control, &writer, "denial");
+        control_begin_line(control, &writer, "denial");
         denial_write(&writer, &denials->items[control->denied]);
-        end_line(control, &writer, false);
+        control_end_line(control, &writer, false);
     }
 }
 
@@ -172,13 +172,13 @@ static void say_started(void *self)
     if (control->started)
         return;
     control->started = true;
-    begin_line(control, &writer, "started");
+    control_begin_line(control, &writer, "started");
     writer_text(&writer, "run", s->report->run_id);
     writer_integer(&writer, "pid", s->command);
     writer_text(&writer, "backend", s->report->backend);
     writer_text(&writer, "enforcement", report_enforcement_name(s->report));
     plan_surfaces_write(&writer, "surfaces", s->plan->claims);
-    end_line(control, &writer, true);
+    control_end_line(control, &writer, true);
     say_warnings(control, s->report);
     control_denials(control, s->report);
 }
@@ -188,9 +188,9 @@ static void say_limit(void *self, const char *name)
     struct control *control = self;
     struct writer writer;
 
-    begin_line(control, &writer, "limit");
+    control_begin_line(control, &writer, "limit");
     writer_text(&writer, "limit", name);
-    end_line(control, &writer, false);
+    control_end_line(control, &writer, false);
 }
 
 /* When it was decided, and again when it has ended. */
@@ -199,10 +199,10 @@ static void say_connection(void *self, const struct connection *connection)
     struct control *control = self;
     struct writer writer;
 
-    begin_line(control, &writer, "connection");
+    control_begin_line(control, &writer, "connection");
     writer_integer(&writer, "id", connection->id);
     connection_members(connection, &writer);
-    end_line(control, &writer, false);
+    control_end_line(control, &writer, false);
 }
 
 static void say_answer(void *self, const char *rule, const char *refused)
@@ -216,9 +216,9 @@ static void say_answer(void *self, const char *rule, const char *refused)
         say_error(control, &error);
         return;
     }
-    begin_line(control, &writer, "allowed");
+    control_begin_line(control, &writer, "allowed");
     writer_text(&writer, "rule", rule);
-    end_line(control, &writer, false);
+    control_end_line(control, &writer, false);
 }
 
 /* --- in ------------------------------------------------------------------------------------------------- */
@@ -329,12 +329,9 @@ static const struct message {
     const char *members[2]; /* that must be there, beside `type`, and no others */
     int (*take)(struct control *control, const json_t *message, struct error *error);
 } messages[] = {
-    {"signal", {"signal"}, take_signal},
-    {"resize", {"columns", "rows"}, take_resize},
-    {"stdin-close", {NULL}, take_stdin_close},
-    {"kill", {NULL}, take_kill},
-    {"allow", {"rule"}, take_allow},
-    {"answer", {NULL}, NULL}, /* the contract has it, and nothing asks */
+    {"signal", {"signal"}, take_signal},       {"resize", {"columns", "rows"}, take_resize},
+    {"stdin-close", {NULL}, take_stdin_close}, {"kill", {NULL}, take_kill},
+    {"allow", {"rule"}, take_allow},           {"answer", {"id", "answer"}, control_take_answer},
 };
 
 static int check_members(const struct message *form, json_t *message, struct error *error)
@@ -374,9 +371,6 @@ static int take_message(struct control *control, json_t *message, struct error *
 
         if (strcmp(form->type, type) != 0)
             continue;
-        if (!form->take)
-            return error_set(error, ERROR_USAGE, ENOSYS, "not-in-this-version",
-                             "%s: it is not in this version", type);
         r = check_members(form, message, error);
         return r < 0 ? r : form->take(control, message, error);
     }
@@ -586,10 +580,10 @@ int control_finish(struct control *control, const struct report *report, int sta
     control->polling = false;
     say_warnings(control, report);
     control_denials(control, report);
-    begin_line(control, &writer, "ended");
+    control_begin_line(control, &writer, "ended");
     writer_integer(&writer, "status", status);
     report_write(report, &writer, "report");
-    r = end_line(control, &writer, true);
+    r = control_end_line(control, &writer, true);
     if (r == 0)
         r = wait_for_reader(control);
     read_away(control);

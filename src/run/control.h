@@ -45,6 +45,11 @@ extern const struct part_calls control_part;
 /* control_denials() - say the refusals of the report that were not said yet, once the command has started. */
 void control_denials(struct control *control, const struct report *report);
 
+/* control_begin_line() - begin a line of one type. control_end_line() - queue it; @always: also where there
+ * is no room. Return: 0 or -ENOMEM. */
+void control_begin_line(const struct control *control, struct writer *writer, const char *type);
+int control_end_line(struct control *control, struct writer *writer, bool always);
+
 /* control_gone() - has the other side gone by now? To be asked before anything starts. */
 bool control_gone(const struct control *control);
 

@@ -12,6 +12,7 @@
 
 #include "kernel/children.h"
 #include "links/observe_calls.h"
+#include "run/approval.h"
 #include "run/channel.h"
 #include "run/control.h"
 #include "run/gateway.h"
@@ -100,6 +101,7 @@ int observer_start(struct observer *observer, const struct plan *plan, const cha
                                   .resolved = observer->resolved,
                                   .plan = plan,
                                   .supervisor = getpid(),
+                                  .asks = observer->approval != NULL,
                                   .outlives = plan->joined,
                                   .tmp = tmp};
     pid_t pid;
@@ -135,6 +137,16 @@ static int await_ready(const struct observer *observer)
                : -EPIPE;
 }
 
+/* Somebody waits for questions that could never come. */
+static int refuse_unobserved(const struct observer *observer, int errnum)
+{
+    struct error *error = &observer->report->error;
+
+    error_set(error, ERROR_SANDBOX_UNAVAILABLE, errnum, "no-approval",
+              "option --ask: calls cannot be held here (%s)", observer->report->denials.reason);
+    return error_hint(error, "leave --ask out");
+}
+
 int observer_take(struct observer *observer, int listener, int errnum, pid_t writer, const struct plan *plan)
 {
     int r;
@@ -145,9 +157,11 @@ int observer_take(struct observer *observer, int listener, int errnum, pid_t wri
     if (listener < 0) {
         observer->report->denials.reason = errnum == EBUSY ? "another-observer" : "kernel-refuses";
         see_gone(observer, true);
-        return 0;
+        return observer->approval ? refuse_unobserved(observer, errnum) : 0;
     }
     r = await_ready(observer);
+    if (r == 0 && observer->approval)
+        r = approval_take(observer->approval, listener);
     if (r == 0)
         r = channel_send(observer->wire, "l", 1, &listener, 1);
     if (r < 0)
@@ -226,6 +240,40 @@ static size_t find_same(const struct denial_list *denials, const struct denial *
     return 0;
 }
 
+/* The same refusal of a path. Return: NULL: there is none. */
+static struct denial *find_path(const struct denial_list *denials, const struct denial *like)
+{
+    for (size_t i = 0; i < denials->count; i++) {
+        struct denial *item = &denials->items[i];
+
+        if (item->path && item->operation == like->operation && item->surface == like->surface &&
+            strcmp(item->path, like->path) == 0)
+            return item;
+    }
+    return NULL;
+}
+
+void observer_refused(struct observer *observer, const struct observe_message *message)
+{
+    struct denial_list *denials = &observer->report->denials;
+    struct denial denial = {.surface = (enum surface)message->surface,
+                            .operation = (enum denial_operation)message->operation,
+                            .path = (char *)(uintptr_t)message->name,
+                            .executable =
+                                *message->executable ? (char *)(uintptr_t)message->executable : NULL,
+                            .pid = message->pid,
+                            .count = 1};
+    struct denial *known = find_path(denials, &denial);
+
+    if (known)
+        known->count++;
+    else if (denials->count >= OBSERVE_RECORDS ||
+             denials_add(denials, observer->resolved, &denial, (enum denial_rule)message->rule, 0) < 0)
+        denials->lost++;
+    else if (observer->control)
+        control_denials(observer->control, observer->report);
+}
+
 static bool is_sound(const struct observer *observer, const struct observe_message *message)
 {
     return message->index < OBSERVE_RECORDS && !observer->known[message->index] && *message->name &&
@@ -290,7 +338,8 @@ static void take_count(struct observer *observer, const struct observe_message *
     observer->counted[message->index] = message->count;
 }
 
-static void take_message(struct observer *observer, struct observe_message *message, size_t size)
+/* @object: came with it, and is taken over; -1: nothing did */
+static void take_message(struct observer *observer, struct observe_message *message, size_t size, int object)
 {
     struct denial_list *denials = &observer->report->denials;
 
@@ -312,21 +361,46 @@ static void take_message(struct observer *observer, struct observe_message *mess
         denials->lost += message->count;
         denials->unreadable = message->unreadable;
         break;
+    case OBSERVE_MESSAGE_ASK:
+        if (observer->approval) {
+            approval_hold(observer->approval, message, object);
+            return;
+        }
+        /* fallthrough */
     default:
         denials->lost++;
     }
+    fd_close(object);
+}
+
+/* With the descriptor that may come along. Return: its size, or -1 with errno. */
+static ssize_t take_handed(int wire, struct observe_message *message, size_t size, struct handed_over *handed)
+{
+    pid_t writer;
+    ssize_t got = channel_receive_all(wire, message, size, 0, &writer, handed);
+
+    errno = got == -ETIMEDOUT ? EAGAIN : got < 0 ? (int)-got : 0;
+    if (got < 0)
+        handed->count = 0;
+    return got < 0 ? -1 : got;
 }
 
 /* Return: was there a message? false at the end (`gone` tells), and where there is none yet. */
 static bool take_one(struct observer *observer)
 {
     static struct observe_message message;
-    ssize_t got = recv(observer->wire, &message, sizeof(message), MSG_DONTWAIT);
+    struct handed_over handed = {0};
+    ssize_t got = observer->approval ? take_handed(observer->wire, &message, sizeof(message), &handed)
+                                     : recv(observer->wire, &message, sizeof(message), MSG_DONTWAIT);
 
     observer->gone = got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
-    if (got < (ssize_t)offsetof(struct observe_message, name))
+    if (got < (ssize_t)offsetof(struct observe_message, name)) {
+        handed_close(&handed);
         return false;
-    take_message(observer, &message, (size_t)got);
+    }
+    take_message(observer, &message, (size_t)got, handed.count == 1 ? handed.fd[0] : -1);
+    if (handed.count > 1)
+        handed_close(&handed);
     return true;
 }
 

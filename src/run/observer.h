@@ -8,6 +8,7 @@
 #include "report/report.h"
 #include "run/part.h"
 
+struct approval;
 struct control;
 struct gateway;
 
@@ -24,8 +25,9 @@ struct observer {
     bool outlives; /* the run: in a session */
     const struct resolved *resolved;
     struct report *report;
-    struct control *control; /* that is told at once; NULL: none */
-    struct gateway *gateway; /* that knows what the addresses of a listed network stand for */
+    struct control *control;   /* that is told at once; NULL: none */
+    struct approval *approval; /* that answers what is held; NULL: nothing is */
+    struct gateway *gateway;   /* that knows what the addresses of a listed network stand for */
     struct supervision *supervision;
     uv_poll_t poll;
 };
@@ -67,6 +69,9 @@ int observer_adopt(const struct observer *observer, pid_t command);
 
 /* observer_go() - the command is about to start: from now on what is refused counts. Return: 0 or -errno. */
 int observer_go(const struct observer *observer);
+
+/* observer_refused() - what was held is refused after all. */
+void observer_refused(struct observer *observer, const struct observe_message *message);
 
 /* observer_abandon() - end it: nothing has started. */
 void observer_abandon(struct observer *observer);

@@ -8,6 +8,7 @@
 #ifndef CONFINE_RUN_PART_H
 #define CONFINE_RUN_PART_H
 
+#include <stdint.h>
 #include <uv.h>
 
 struct connection;
@@ -31,6 +32,9 @@ struct part_calls {
     int (*allow)(void *self, const char *rule, struct error *error);
     /* The answer. @refused: why not, in words; NULL: it is in force */
     void (*answered)(void *self, const char *rule, const char *refused);
+    /* The question @id has been answered (enum approval_answer). Return: 0, or a negative errno with @error.
+     */
+    int (*answer)(void *self, uint32_t id, unsigned answer, struct error *error);
     /* Something has become known of a connection that the command's network made. */
     void (*connection)(void *self, const struct connection *connection);
     /* We are about to be stopped with the command, and go on again; NULL: nothing to do. */

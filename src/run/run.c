@@ -139,6 +139,10 @@ static int prepare(struct run *run, int standard[3])
     r = observer_begin(&run->observer, run->resolved, run->plan, run->report, run->control, &run->gateway);
     if (r < 0)
         return run_fail(run, -r, "prepare the observer");
+    approval_begin(&run->approval, run->resolved, run->report, run->control, &run->observer);
+    if (run->resolved->policy->ask_ms > 0 && !run->approval.wanted)
+        return error_set(&run->report->error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "no-approval",
+                         "option --ask: this backend holds no calls");
     /* /dev/stdout and /dev/stderr open these pipes anew, by their owner and mode. */
     for (int fd = 0; fd < 3 && run->resolved->switch_user; fd++)
         if (standard[fd] != fd && !run->terminal.on[fd] &&
@@ -237,6 +241,8 @@ int run_prepare_watch(struct run *run)
         run->supervision.parts[run->supervision.part_count++] = (struct part){&planted_part, &run->planted};
     if (run->observer.wanted)
         run->supervision.parts[run->supervision.part_count++] = (struct part){&observer_part, &run->observer};
+    if (run->approval.wanted)
+        run->supervision.parts[run->supervision.part_count++] = (struct part){&approval_part, &run->approval};
     return supervise_prepare(&run->supervision);
 }
 
@@ -265,6 +271,7 @@ static void abandon(struct run *run)
     attest_end(&run->attestation);
     gateway_abandon(&run->gateway);
     observer_abandon(&run->observer);
+    approval_free(&run->approval);
     planted_end(&run->planted);
     keeper_end(&run->terminal.keeper, false);
     while (run->pid > 0 && (waitpid(-1, NULL, __WALL) > 0 || errno == EINTR))
@@ -299,6 +306,7 @@ static void clean_up(struct run *run)
     limits_tell(&run->limits, &run->report->warnings);
     if (limits_remove(&run->limits, &error) < 0)
         strings_addf(&run->report->warnings, "%s: %s", error.reason, error.message);
+    approval_free(&run->approval);
     planted_end(&run->planted);
     relays_free(&run->relays);
     terminal_free(&run->terminal);

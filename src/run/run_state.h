@@ -6,6 +6,7 @@
 #ifndef CONFINE_RUN_RUN_STATE_H
 #define CONFINE_RUN_RUN_STATE_H
 
+#include "run/approval.h"
 #include "run/attest.h"
 #include "run/gateway.h"
 #include "run/limits.h"
@@ -44,6 +45,7 @@ struct run {
     int becoming_fd; /* the same as a pidfd, -1: it is `pid` */
     struct limits limits;
     struct observer observer;
+    struct approval approval;
     struct supervision supervision;
     struct attestation attestation; /* last: most of it is never touched, and not cleared */
 };

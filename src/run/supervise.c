@@ -190,6 +190,14 @@ void supervise_answered(struct supervision *supervision, const char *rule, const
             supervision->parts[i].calls->answered(supervision->parts[i].self, rule, refused);
 }
 
+int supervise_answer(struct supervision *supervision, uint32_t id, unsigned answer, struct error *error)
+{
+    for (size_t i = 0; i < supervision->part_count; i++)
+        if (supervision->parts[i].calls->answer)
+            return supervision->parts[i].calls->answer(supervision->parts[i].self, id, answer, error);
+    return error_set(error, ERROR_USAGE, EINVAL, "nothing-asked", "answer: nothing is asked without --ask");
+}
+
 void supervise_connection(struct supervision *supervision, const struct connection *connection)
 {
     for (size_t i = 0; i < supervision->part_count; i++)

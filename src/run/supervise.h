@@ -7,7 +7,7 @@
 #include "report/report.h"
 #include "run/part.h"
 
-#define SUPERVISION_PARTS 7
+#define SUPERVISION_PARTS 8
 
 struct cgroups;
 struct loop;
@@ -98,6 +98,10 @@ void supervise_answered(struct supervision *supervision, const char *rule, const
 
 /* supervise_emptied() - tell the parts that nobody of the run is left; at most once. */
 void supervise_emptied(struct supervision *supervision);
+
+/* supervise_answer() - somebody has answered the question @id: enum approval_answer. Return: 0, or a negative
+ * errno with @error. */
+int supervise_answer(struct supervision *supervision, uint32_t id, unsigned answer, struct error *error);
 
 /* supervise_connection() - tell the parts of a connection, when it begins and when it has ended. */
 void supervise_connection(struct supervision *supervision, const struct connection *connection);

@@ -48,6 +48,15 @@ int supervise_allow(struct supervision *supervision, const char *rule, struct er
     return allow_answer == 0 ? 0 : error_set(error, ERROR_USAGE, -allow_answer, "no-list", "no list");
 }
 
+int supervise_answer(struct supervision *supervision, uint32_t id, unsigned answer, struct error *error)
+{
+    (void)supervision;
+    if (id > 8)
+        return error_set(error, ERROR_USAGE, EINVAL, "no-question", "answer: refused");
+    text_addf(&asked, "answer %u %u\n", (unsigned)id, answer);
+    return 0;
+}
+
 uint64_t supervise_now_ns(void)
 {
     struct timespec now;
@@ -185,6 +194,12 @@ static const struct obeyed {
      "{\"type\":\"signal\",\"signal\":1}\n{\"type\":\"signal\",\"signal\":2}\n{\"type\":\"signal\","
      "\"signal\":3}\n",
      "signal 1\nsignal 2\nsignal 3\n"},
+    {"an answer", "{\"type\":\"answer\",\"id\":7,\"answer\":\"once\"}\n", "answer 7 2\n"},
+    {"every answer",
+     "{\"type\":\"answer\",\"id\":1,\"answer\":\"deny\"}\n{\"type\":\"answer\",\"id\":1,\"answer\":\"deny-"
+     "like\"}\n"
+     "{\"type\":\"answer\",\"id\":1,\"answer\":\"run\"}\n",
+     "answer 1 0\nanswer 1 1\nanswer 1 3\n"},
     {"escapes in a name", "{\"t\\u0079pe\":\"k\\u0069ll\"}\n", "kill\n"},
 };
 
@@ -227,7 +242,11 @@ static const struct refused {
     {"a signal with a fraction", "{\"type\":\"signal\",\"signal\":9.0}\n", "bad-member"},
     {"no columns", "{\"type\":\"resize\",\"columns\":0,\"rows\":1}\n", "bad-member"},
     {"many rows", "{\"type\":\"resize\",\"columns\":1,\"rows\":65536}\n", "bad-member"},
-    {"answer", "{\"type\":\"answer\",\"id\":1}\n", "not-in-this-version"},
+    {"half an answer", "{\"type\":\"answer\",\"id\":1}\n", "missing-member"},
+    {"an answer that is none", "{\"type\":\"answer\",\"id\":1,\"answer\":\"yes\"}\n", "bad-member"},
+    {"an answer to nothing", "{\"type\":\"answer\",\"id\":0,\"answer\":\"once\"}\n", "bad-member"},
+    {"a number that is none", "{\"type\":\"answer\",\"id\":\"1\",\"answer\":\"once\"}\n", "bad-member"},
+    {"a question that is none", "{\"type\":\"answer\",\"id\":9,\"answer\":\"once\"}\n", "no-question"},
     {"a rule that is none", "{\"type\":\"allow\",\"rule\":\"*.\"}\n", "bad-member"},
     {"no rule", "{\"type\":\"allow\"}\n", "missing-member"},
     {"a rule of a number", "{\"type\":\"allow\",\"rule\":80}\n", "bad-member"},

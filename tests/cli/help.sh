@@ -38,7 +38,7 @@ for option in $contract; do
 done
 # And the other way round: nothing is taken that the contract does not have.
 for option in $(sed -n 's/^  \(-.,\|   \) --\([a-z-]*\).*/\2/p' "$here/golden/help-run"); do
-    case $option in help | session) continue ;; esac # of the table of commands
+    case $option in help | session | ask) continue ;; esac # of the table of commands, and of run alone
     [[ " $(echo $contract) " =~ [\ ,]"$option"\  ]] || why "--$option"
 done
 [ ! -s "$dir/why" ]
