@@ -19,21 +19,49 @@
 
 #define CHILDREN_MOST 4096
 
+static int list = -1;     /* the kernel's list, opened by */
+static pid_t list_opener; /* this process: it has only its own children */
+
+/* To open it makes five objects in /proc; to read it once more is a call. Return: as open(). */
+static int open_list(void)
+{
+    pid_t self = getpid();
+
+    if (list < 0 || list_opener != self) {
+        list = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+        list_opener = self;
+    }
+    return list;
+}
+
+void children_prepare(void)
+{
+    (void)open_list();
+}
+
+/* Numbers with a space behind each. */
 static int read_list(pid_t *pids, size_t most)
 {
-    char path[64];
-    FILE *file;
-    int count = 0;
-    long pid;
+    int fd = open_list(), count = 0;
+    char piece[512];
+    off_t at = 0;
+    pid_t pid = 0;
+    ssize_t size;
 
-    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)gettid());
-    file = fopen(path, "re");
-    if (!file)
+    if (fd < 0)
         return -errno;
-    while ((size_t)count < most && fscanf(file, "%ld", &pid) == 1)
-        pids[count++] = (pid_t)pid;
-    fclose(file);
-    return count;
+    while ((size = pread(fd, piece, sizeof(piece), at)) > 0) {
+        at += size;
+        for (ssize_t i = 0; i < size; i++)
+            if (piece[i] >= '0' && piece[i] <= '9') {
+                pid = pid * 10 + (piece[i] - '0');
+            } else {
+                if (pid > 0 && (size_t)count < most)
+                    pids[count++] = pid;
+                pid = 0;
+            }
+    }
+    return size < 0 ? -errno : count;
 }
 
 /* The parent in a /proc/PID/stat: the second word after the last parenthesis, since a name may hold anything.
@@ -119,8 +147,7 @@ bool children_gone(void)
     return any && children_list(pids, ARRAY_SIZE(pids)) == 0;
 }
 
-/* The same where others are left out. */
-static bool is_only_other(pid_t pid)
+bool children_only(pid_t pid)
 {
     pid_t pids[EXCEPTED + 2];
     int count = read_list(pids, ARRAY_SIZE(pids)), others = 0;
@@ -131,17 +158,6 @@ static bool is_only_other(pid_t pid)
         others += pids[i] != pid && !is_excepted(pids[i]);
     }
     return found && others == 0;
-}
-
-bool children_only(pid_t pid)
-{
-    _cleanup_fd_ int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
-    char seen[64], expected[32];
-    int length = snprintf(expected, sizeof(expected), "%d ", (int)pid);
-
-    if (fd >= 0 && read(fd, seen, sizeof(seen)) == length && memcmp(seen, expected, (size_t)length) == 0)
-        return true;
-    return excepted[0] != 0 && is_only_other(pid);
 }
 
 int children_kill(pid_t spare)

@@ -8,6 +8,9 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+/* children_prepare() - open what tells of them, so that later looks take a call each. It stays open. */
+void children_prepare(void);
+
 /*
  * children_list() - pids of the children, zombies included.
  * @pids: room for @most of them

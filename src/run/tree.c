@@ -337,6 +337,7 @@ int tree_start(struct tree *tree, struct supervision *supervision, uv_loop_t *uv
 {
     int r = uv_timer_init(uv, &tree->sweep);
 
+    children_prepare();
     tree->supervision = supervision;
     tree->status = SIGKILL; /* where it is never told: 0 would say that all was well */
     tree->outcome = &supervision->report->outcome;
