@@ -23,6 +23,7 @@
 #define PLACE_SIZE   512
 #define DATA_SIZE    64
 #define ORDER_PATHS  3
+#define OPTIONS      3
 #define ITEMS(array) (sizeof(array) / sizeof((array)[0]))
 
 /* What an act inside is told. It crosses a pipe in one piece. */
@@ -59,7 +60,9 @@ struct trial {
     /* Set by prepare: called in the process that becomes the confinement, or the control, just before. */
     void (*enter)(const struct trial *trial);
     char program[PLACE_SIZE]; /* the same: started in place of the confinement's own; empty: that one */
-    char option[32];          /* the same: one more of the confinement's; empty: none */
+    char option[OPTIONS][64]; /* the same: more of the confinement's, by place_option(); empty: none */
+    pid_t world;              /* the same: its run is started in the namespaces of this process; 0: in ours */
+    bool no_witness;          /* of its world */
     int status;               /* with OWN_RUN and AFTER_END: how its run ended */
     const char *report;       /* the same: the report of its run; empty: there is none */
 };
@@ -79,6 +82,7 @@ enum {
     KILLED = 1 << 8,        /* with OWN_RUN: whoever supervises is killed before the look */
     NEEDS_ROOT = 1 << 6,    /* its object can only be made by root */
     MAY_REFUSE = 1 << 9,    /* with OWN_RUN: a confinement that does not start is an answer */
+    OF_LIST = 1 << 10,      /* with OWN_RUN: it has a list of hosts, and is held against its own report */
 };
 
 struct attempt {
@@ -102,7 +106,7 @@ struct attempt {
 extern const struct attempt files_attempts[], view_attempts[], metadata_attempts[], network_attempts[],
     local_attempts[], protected_attempts[], ipc_attempts[], process_attempts[], signal_attempts[],
     environment_attempts[], planted_attempts[], parents_attempts[], starts_attempts[], privilege_attempts[],
-    terminal_attempts[], inherited_attempts[], limit_attempts[], later_attempts[];
+    terminal_attempts[], inherited_attempts[], limit_attempts[], later_attempts[], listed_attempts[];
 
 struct attempt_group {
     const char *name;

@@ -35,6 +35,7 @@ struct entry {
     const char *verdict; /* NULL: not yet */
     const char *reason;
     bool crossed_control, looked;
+    const char *claim; /* what the report of its own run says of its surface; NULL: it has none that counts */
 };
 
 static bool matches(const struct battery *battery, const struct attempt_group *group,
@@ -146,7 +147,9 @@ static void note_look(struct entry *entry, struct trial *trial, int crossed)
     if (crossed < 0) {
         trial->answer.errnum = -crossed;
         conclude(entry, "error",
-                 trial->control ? "the control could not be looked at" : "it could not be looked at");
+                 trial->skip      ? trial->skip
+                 : trial->control ? "the control could not be looked at"
+                                  : "it could not be looked at");
     } else if (trial->answer.signal == SIGALRM && !crossed) {
         conclude(entry, "error", trial->control ? "the control took too long" : "it took too long");
     } else if (trial->control) {
@@ -180,7 +183,7 @@ static void try_half(struct entry *entry, struct trial *trial, struct side *side
 
 static void publish(struct entry *entry)
 {
-    output_attempt(entry->attempt, entry->verdict, entry->reason,
+    output_attempt(entry->attempt, entry->verdict, entry->reason, entry->claim,
                    strcmp(entry->verdict, "skipped") == 0 ? NULL : &entry->inside);
     entry->looked = true;
 }
@@ -289,13 +292,36 @@ static const char *find_refusal(const char *report)
     return refusal;
 }
 
+/* What the report says of a surface. Return: NULL: nothing. */
+static const char *find_claim(const char *report, enum surface surface)
+{
+    static const char key[] = "\"state\"";
+    static const char *const states[] = {"open", "partial", "enforced", "absent"};
+    char name[48];
+    const char *at, *state;
+
+    snprintf(name, sizeof(name), "\"%s\"", surface_table[surface].name);
+    at = strstr(report, "\"surfaces\"");
+    at = at ? strstr(at, name) : NULL;
+    state = at ? strstr(at, key) : NULL;
+    state = state ? strchr(state + sizeof(key) - 1, '"') : NULL;
+    for (size_t i = 0; state && i < ITEMS(states); i++)
+        if (strncmp(state + 1, states[i], strlen(states[i])) == 0)
+            return states[i];
+    return NULL;
+}
+
 /* A start that came to nothing: it may have had its effect all the same. */
 static void note_refusal(struct battery *battery, struct entry *entry, struct trial *trial, struct side *side)
 {
     bool may_refuse = entry->attempt->flags & MAY_REFUSE && !trial->control;
 
-    if (trial->enter && side->status == CANNOT_ENTER) {
+    if ((trial->enter || trial->world) && side->status == CANNOT_ENTER) {
         conclude(entry, "skipped", "such a caller is not to be had here");
+        return;
+    }
+    if (entry->attempt->flags & OF_LIST && !trial->control && !battery->listed && side->status == 125) {
+        conclude(entry, "skipped", find_refusal(read_report(side))); /* it claims none */
         return;
     }
     trial->answer = (struct answer){.errnum = ECANCELED};
@@ -326,6 +352,13 @@ static void try_alone(struct battery *battery, struct entry *entry, struct trial
         side_release(side);
         trial->status = side_end(side, battery);
         trial->report = read_report(side);
+    }
+    if (entry->attempt->flags & OF_LIST && !trial->control) {
+        entry->claim = find_claim(trial->report, entry->attempt->surface);
+        if (!entry->claim) {
+            conclude(entry, "error", "the report of its run says nothing of it");
+            return;
+        }
     }
     note_look(entry, trial, look_patiently(entry->attempt, trial));
     side_release(side);

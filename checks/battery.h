@@ -7,13 +7,17 @@
 #include "attempt.h"
 
 struct battery {
-    const char *self;      /* the path of this program, seen inside as well */
-    char base[PLACE_SIZE]; /* the private directory outside every grant */
-    const char *workspace; /* a writable directory that the confinement grants; NULL: none */
-    bool own_workspace;    /* it was made for this battery */
-    bool root;             /* the caller is root */
-    bool foreign;          /* the words start somebody else's confinement, which writes no report */
-    uid_t uid;             /* the command's */
+    const char *self;       /* the path of this program, seen inside as well */
+    char base[PLACE_SIZE];  /* the private directory outside every grant */
+    const char *workspace;  /* a writable directory that the confinement grants; NULL: none */
+    bool own_workspace;     /* it was made for this battery */
+    bool root;              /* the caller is root */
+    bool foreign;           /* the words start somebody else's confinement, which writes no report */
+    char *const *words;     /* all that it was told; they end with `--` */
+    bool listed;            /* the confinement has a list of hosts: the words `rule=` */
+    bool proxy;             /* it has variables for a proxy already */
+    const char *unlistable; /* why it cannot have one; NULL: it can */
+    uid_t uid;              /* the command's */
     gid_t gid;
     const char *only;                               /* a pattern for ids, groups and surfaces; NULL: all */
     char *const *start;                             /* the words of the confinement, up to its own options */
@@ -42,7 +46,7 @@ int privilege_main(void);
 
 /* output.c: JSON lines on stdout. */
 void output_list(void);
-void output_attempt(const struct attempt *attempt, const char *verdict, const char *reason,
+void output_attempt(const struct attempt *attempt, const char *verdict, const char *reason, const char *claim,
                     const struct trial *trial);
 void output_run(int status, const char *report, size_t length);
 void output_progress(const char *id);

@@ -134,12 +134,14 @@ static int look_said(struct trial *trial)
 /* The channel by which a run is told what to do: whoever has it can have it allow more. */
 static int prepare_control(struct trial *trial)
 {
+    char option[40];
     int result;
 
     if (trial->battery->foreign)
         return place_skip(trial, "it has no such channel");
     result = prepare_socket(trial);
-    snprintf(trial->option, sizeof(trial->option), "--control=fd:%ld", trial->order.number[0]);
+    snprintf(option, sizeof(option), "--control=fd:%ld", trial->order.number[0]);
+    place_option(trial, option);
     return result;
 }
 

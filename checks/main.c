@@ -25,25 +25,16 @@
 #include <unistd.h>
 
 const struct attempt_group attempt_groups[] = {
-    {"files", files_attempts},
-    {"view", view_attempts},
-    {"metadata", metadata_attempts},
-    {"protected", protected_attempts},
-    {"network", network_attempts},
-    {"local", local_attempts},
-    {"ipc", ipc_attempts},
-    {"processes", process_attempts},
-    {"signals", signal_attempts},
-    {"setup", environment_attempts},
-    {"planted", planted_attempts},
-    {"parents", parents_attempts},
-    {"starts", starts_attempts},
-    {"privilege", privilege_attempts},
-    {"terminal", terminal_attempts},
-    {"inherited", inherited_attempts},
-    {"limits", limit_attempts},
-    {"later", later_attempts},
-    {NULL, NULL},
+    {"files", files_attempts},         {"view", view_attempts},
+    {"metadata", metadata_attempts},   {"protected", protected_attempts},
+    {"network", network_attempts},     {"listed", listed_attempts},
+    {"local", local_attempts},         {"ipc", ipc_attempts},
+    {"processes", process_attempts},   {"signals", signal_attempts},
+    {"setup", environment_attempts},   {"planted", planted_attempts},
+    {"parents", parents_attempts},     {"starts", starts_attempts},
+    {"privilege", privilege_attempts}, {"terminal", terminal_attempts},
+    {"inherited", inherited_attempts}, {"limits", limit_attempts},
+    {"later", later_attempts},         {NULL, NULL},
 };
 
 const struct attempt *attempt_by_id(const char *id)
@@ -97,6 +88,12 @@ static bool take_word(struct battery *battery, const char *word)
         battery->gid = (gid_t)strtoul(value, NULL, 10);
     else if (strcmp(word, "foreign=yes") == 0)
         battery->foreign = true;
+    else if (strncmp(word, "rule=", 5) == 0)
+        battery->listed = true;
+    else if (strcmp(word, "proxy=yes") == 0)
+        battery->proxy = true;
+    else if (strncmp(word, "unlistable=", 11) == 0)
+        battery->unlistable = value;
     else
         return false;
     return true;
@@ -163,7 +160,8 @@ static int main_battery(char **words, const char *self)
     char outside[PLACE_SIZE];
     int result;
 
-    battery = (struct battery){.self = self, .uid = getuid(), .gid = getgid(), .root = geteuid() == 0};
+    battery = (struct battery){
+        .self = self, .words = words, .uid = getuid(), .gid = getgid(), .root = geteuid() == 0};
     for (; *words && strcmp(*words, "--") != 0; words++)
         if (!take_word(&battery, *words))
             return fail(*words, "not a word of a battery");

@@ -50,7 +50,8 @@ static const char *errno_name(int errnum, char *buffer, size_t size)
         NAME(EINPROGRESS),   NAME(EPROTONOSUPPORT), NAME(ENOKEY),       NAME(EDQUOT),
         NAME(EIDRM),         NAME(ENODATA),         NAME(EDESTADDRREQ), NAME(ENOTCONN),
         NAME(EADDRNOTAVAIL), NAME(ENOPROTOOPT),     NAME(ENOTEMPTY),    NAME(EISCONN),
-        NAME(ECANCELED),
+        NAME(ECANCELED),     NAME(ENOLINK),         NAME(ECONNRESET),   NAME(ECONNABORTED),
+        NAME(EPROTO),
     };
 
     for (size_t i = 0; i < ITEMS(names); i++)
@@ -93,7 +94,7 @@ void output_progress(const char *id)
     fflush(stdout);
 }
 
-void output_attempt(const struct attempt *attempt, const char *verdict, const char *reason,
+void output_attempt(const struct attempt *attempt, const char *verdict, const char *reason, const char *claim,
                     const struct trial *trial)
 {
     char buffer[16];
@@ -108,6 +109,10 @@ void output_attempt(const struct attempt *attempt, const char *verdict, const ch
                             : NULL);
     printf(",\"signal\":%d,", trial ? trial->answer.signal : 0);
     print_text("reason", reason);
+    if (claim) {
+        putchar(',');
+        print_text("claim", claim);
+    }
     printf("}\n");
     fflush(stdout);
 }

@@ -152,6 +152,15 @@ int place_keep(struct trial *trial, int index, int fd)
     return 0;
 }
 
+void place_option(struct trial *trial, const char *option)
+{
+    size_t i = 0;
+
+    while (i < OPTIONS - 1 && *trial->option[i])
+        i++;
+    snprintf(trial->option[i], sizeof(trial->option[i]), "%s", option);
+}
+
 int place_skip(struct trial *trial, const char *why)
 {
     trial->skip = why;

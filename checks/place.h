@@ -51,6 +51,8 @@ int place_count(const char *directory);
 int place_directory(const struct trial *trial);
 /* place_keep() - hold a descriptor until the trial ends. @fd: -1 stands for errno. Return: 0 or -errno. */
 int place_keep(struct trial *trial, int index, int fd);
+/* place_option() - one more option for the trial's own run, of which it has OPTIONS. */
+void place_option(struct trial *trial, const char *option);
 /* place_skip() - Return: SKIP. */
 int place_skip(struct trial *trial, const char *why);
 

@@ -5,6 +5,7 @@
  * Mustn't: wait for ever for a confinement that neither starts nor ends.
  */
 #include "side.h"
+#include "world.h"
 
 #include "links/kernel_abi.h"
 
@@ -43,13 +44,15 @@ _Noreturn void battery_exec(const struct battery *battery, const struct trial *t
     char number[24];
     size_t count = 0;
 
+    if (trial && trial->world)
+        world_join(trial);
     become_caller(battery, control);
     for (size_t i = 0; !control && battery->start[i] && count < 200; i++)
         argv[count++] = battery->start[i];
     if (!control && trial && *trial->program)
         argv[0] = trial->program;
-    if (!control && trial && *trial->option)
-        argv[count++] = trial->option;
+    for (size_t i = 0; !control && trial && i < OPTIONS && *trial->option[i]; i++)
+        argv[count++] = trial->option[i];
     if (!control && !battery->foreign) {
         fcntl(report, F_SETFD, 0);
         snprintf(number, sizeof(number), "fd:%d", report);

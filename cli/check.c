@@ -14,6 +14,7 @@
 #include "cli/confinement.h"
 #include "cli/output.h"
 #include "kernel/program.h"
+#include "policy/policy_rules.h"
 #include "run/battery.h"
 #include "util/json.h"
 
@@ -104,6 +105,33 @@ static int resolve_own(struct call *call, struct error *error)
     return resolve(call, more, error);
 }
 
+/* The rules of a list; or why there can be none beside what the options say. */
+static int add_list(const struct policy *policy, struct strings *words)
+{
+    const struct entries *entries = &policy->list[LIST_ALLOW];
+    int result = 0;
+
+    if (policy->mode == MODE_DANGER_FULL_ACCESS || policy->network == NETWORK_HOST)
+        return strings_add(words, "unlistable=the network is the host's");
+    if (policy->upstream)
+        return strings_add(words, "unlistable=another proxy decides behind ours");
+    if (policy->network == NETWORK_LISTED && entries->count == 0)
+        return strings_add(words, "unlistable=no rule allows anything");
+    if (policy->proxy_env)
+        result = strings_add(words, "proxy=yes");
+    for (size_t i = 0; result == 0 && policy->network == NETWORK_LISTED && i < entries->count; i++) {
+        struct text text = {0};
+        struct rule rule;
+
+        if (!entry_in_force(entries, i) || !rule_parse(entries->items[i].value, &rule))
+            continue;
+        rule_text(&rule, &text);
+        result = text.failed ? -ENOMEM : strings_addf(words, "rule=%s", text.data);
+        text_free(&text);
+    }
+    return result;
+}
+
 /* What the battery is told, up to the words that start the confinement. */
 static int add_facts(const struct call *call, struct strings *words)
 {
@@ -127,6 +155,7 @@ static int add_facts(const struct call *call, struct strings *words)
     result = result ?: strings_addf(words, "limit-time=%llu", (unsigned long long)policy->limit_time_ms);
     result = result ?: strings_addf(words, "limit-cpu=%llu", (unsigned long long)policy->limit_cpu_ms);
     result = result ?: strings_addf(words, "limit-tmp=%llu", (unsigned long long)policy->limit_tmp_size);
+    result = result ?: add_list(policy, words);
     return result ?: strings_add(words, "--");
 }
 

@@ -68,6 +68,23 @@ TEST_EACH(is_judged, struct row, rows)
     checked_free(&checked);
 }
 
+/* An attempt that had a run with more options says what that one's report claims; the others' counts no more.
+ */
+TEST(a_run_of_its_own_has_its_own_claim)
+{
+    json_t *attempt;
+
+    need(judge_one("open", "crossed") == 0);
+    check_int(checked.tally[SURFACE_FS_WRITE].judgement, JUDGED_DECLARED);
+    attempt = json_array_get(checked.attempts, 0);
+    need(json_object_set_new(attempt, "claim", json_string("enforced")) == 0);
+    checked.tally[SURFACE_FS_WRITE] = (struct tally){0};
+    check_int(judge(&checked), 0);
+    check_int(checked.tally[SURFACE_FS_WRITE].state, STATE_ENFORCED);
+    check_int(checked.tally[SURFACE_FS_WRITE].judgement, JUDGED_OVER_CLAIM);
+    checked_free(&checked);
+}
+
 /* A surface of which the report says nothing is open: whatever crosses there is no surprise. */
 TEST(what_the_report_does_not_name_is_open)
 {

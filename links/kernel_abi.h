@@ -14,6 +14,7 @@
 
 #include "kernel_calls.h"
 #include "kernel_mounts.h"
+#include "kernel_net.h"
 #include "kernel_notify.h"
 
 #include <stddef.h>

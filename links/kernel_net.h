@@ -15,6 +15,7 @@
 
 #define NET_NEW_ADDRESS 20 /* RTM_NEWADDR */
 #define NET_NEW_ROUTE   24 /* RTM_NEWROUTE */
+#define NET_NEW_RULE    32 /* RTM_NEWRULE */
 #define NET_ANSWER      2  /* NLMSG_ERROR */
 
 #define NET_REQUEST 0x001 /* NLM_F_REQUEST */
@@ -27,6 +28,8 @@
 #define NET_ADDRESS_PERMANENT 0x80
 #define NET_ROUTE_TO          1 /* RTA_DST */
 #define NET_ROUTE_OVER        4 /* RTA_OIF */
+#define NET_ROUTE_SOURCE      7 /* RTA_PREFSRC */
+#define NET_RULE_TO_TABLE     1 /* FR_ACT_TO_TBL */
 
 #define NET_ROUTE_LOCAL       2   /* RTN_LOCAL */
 #define NET_ROUTE_TABLE_LOCAL 255 /* RT_TABLE_LOCAL */
@@ -63,6 +66,16 @@ struct net_route {
     uint32_t flags;
 };
 
+struct net_rule {
+    uint8_t family;
+    uint8_t to_bits, from_bits;
+    uint8_t service;
+    uint8_t table;
+    uint8_t reserved[2];
+    uint8_t action;
+    uint32_t flags;
+};
+
 struct net_attribute {
     uint16_t length;
     uint16_t type;
@@ -74,8 +87,8 @@ struct net_answer {
 };
 
 _Static_assert(sizeof(struct net_header) == 16 && sizeof(struct net_address) == 8 &&
-                   sizeof(struct net_route) == 12 && sizeof(struct net_attribute) == 4 &&
-                   sizeof(struct net_answer) == 20,
+                   sizeof(struct net_route) == 12 && sizeof(struct net_rule) == 12 &&
+                   sizeof(struct net_attribute) == 4 && sizeof(struct net_answer) == 20,
                "the kernel's layout");
 
 #endif

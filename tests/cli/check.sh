@@ -53,6 +53,23 @@ result $? "nothing is left outside"
 [ ! -s "$dir/why" ]
 result $? "no caches of the private workspace are left in the home"
 
+# A list of hosts: one of their own, where the options have none; and the rules of the options.
+listed() { echo "[a for a in attempts if a['surface'] == 'net.listed' and a['verdict'] == 'blocked' and a['claim'] == 'enforced']"; }
+call "$confine" probe -b namespace --json
+if grep -q '"usable": true' "$dir/out" && [ -e /etc/resolv.conf ]; then
+    cp "$dir/whole" "$dir/out"
+    holds "{s['state'] for s in b['namespace']['surfaces'] if s['id'] == 'net.listed'} == {'enforced'} and len([a for a in b['namespace']['attempts'] if a in $(listed)]) == 44"
+    result $? "what is not on a list is out of reach"
+    call "$confine" check -b namespace --allow '*.example.org:8443' --only 'net.listed' --json
+    [ "$status" -eq 0 ] && holds "not over and len($(listed)) >= 40 and [a for a in attempts if a['id'] == 'NET-68' and 'all that is below' in a['reason']]"
+    result $? "nor with the rules of the options, and what they allow is not tried"
+    call "$confine" check -b namespace --allow 10.0.0.0/8:5432 --only 'NET-5[27]' --json
+    [ "$status" -eq 0 ] && holds "[a['id'] for a in $(listed)] == ['NET-52'] and [a for a in attempts if a['reason'] == 'no rule is of a name']"
+    result $? "nor with a rule of addresses, and what is of names is skipped"
+else
+    skip 'what is not on a list' 'namespace does not work here'
+fi
+
 # The first terminal of a machine has the name that the command's own has inside: that one may be read.
 if [ "$(id -u)" -eq 0 ]; then
     pts='mount -t devpts -o newinstance,ptmxmode=0666 devpts /dev/pts && mount --bind /dev/pts/ptmx /dev/ptmx && exec "$@"'
