@@ -198,7 +198,7 @@ static void conclude(struct approval *approval, struct approval_held *held, enum
         why = carry_out(approval, message, held->object);
     if (!why && approved)
         note_approved(approval, message, answer == APPROVAL_RUN);
-    if (!why && answer == APPROVAL_RUN)
+    if (!why && answer == APPROVAL_RUN && !recall(approval, message->name))
         remember(approval, message->name, false);
     if (answer == APPROVAL_DENY_LIKE)
         remember(approval, message->name, true);
@@ -330,7 +330,7 @@ void approval_hold(struct approval *approval, const struct observe_message *mess
 {
     const struct approval_memory *memory;
 
-    if (!is_sound(message, object) || is_never_asked(approval, message->name)) {
+    if (approval->ended || !is_sound(message, object) || is_never_asked(approval, message->name)) {
         refuse(approval, message);
         fd_close(object);
         return;
@@ -373,6 +373,18 @@ static void set_timer(struct approval *approval)
         uv_timer_start(&approval->timer, on_tick, TICK_MS, TICK_MS);
 }
 
+/* What was answered for all of the run answers the questions that wait as well. */
+static void settle_others(struct approval *approval)
+{
+    for (size_t i = 0; i < APPROVAL_SLOTS; i++) {
+        struct approval_held *held = &approval->held[i];
+        const struct approval_memory *memory = held->id > 0 ? recall(approval, held->message->name) : NULL;
+
+        if (memory)
+            conclude(approval, held, memory->denied ? APPROVAL_DENY : APPROVAL_RUN, NULL);
+    }
+}
+
 static int take_answer(void *self, uint32_t id, unsigned answer, struct error *error)
 {
     struct approval *approval = self;
@@ -380,6 +392,7 @@ static int take_answer(void *self, uint32_t id, unsigned answer, struct error *e
     for (size_t i = 0; i < APPROVAL_SLOTS && id > 0 && answer < APPROVAL_ANSWERS; i++)
         if (approval->held[i].id == id) {
             conclude(approval, &approval->held[i], (enum approval_answer)answer, NULL);
+            settle_others(approval);
             return 0;
         }
     return error_set(error, ERROR_USAGE, EINVAL, "no-question",
@@ -405,6 +418,7 @@ static void end_approval(void *self)
         if (approval->held[i].id > 0)
             conclude(approval, &approval->held[i], APPROVAL_DENY, "ended");
     uv_timer_stop(&approval->timer);
+    approval->ended = true;
 }
 
 const struct part_calls approval_part = {

@@ -39,6 +39,7 @@ struct approval_memory {
 
 struct approval {
     bool wanted;
+    bool ended;   /* whoever still calls, in a session, gets no answer but a no */
     int listener; /* -1: not there yet */
     const struct resolved *resolved;
     struct report *report;

@@ -239,10 +239,10 @@ int run_prepare_watch(struct run *run)
         run->supervision.parts[run->supervision.part_count++] = (struct part){&control_part, run->control};
     if (run->planted.wanted)
         run->supervision.parts[run->supervision.part_count++] = (struct part){&planted_part, &run->planted};
+    if (run->approval.wanted) /* behind the channel that it asks over, and before whoever hands it calls */
+        run->supervision.parts[run->supervision.part_count++] = (struct part){&approval_part, &run->approval};
     if (run->observer.wanted)
         run->supervision.parts[run->supervision.part_count++] = (struct part){&observer_part, &run->observer};
-    if (run->approval.wanted)
-        run->supervision.parts[run->supervision.part_count++] = (struct part){&approval_part, &run->approval};
     return supervise_prepare(&run->supervision);
 }
 
