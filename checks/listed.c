@@ -216,6 +216,11 @@ static int proxy_named(struct trial *trial)
     return with_proxy(trial, prepare_named);
 }
 
+static int proxy_port(struct trial *trial)
+{
+    return with_proxy(trial, prepare_port);
+}
+
 static int proxy_four(struct trial *trial)
 {
     return with_proxy(trial, prepare_four);
@@ -365,5 +370,7 @@ const struct attempt listed_attempts[] = {
     BEYOND("NET-86", "connect(NAME, the port of another listed host)",
            "reach a listed host on a port that only another one is listed with", prepare_crossed,
            listed_stream),
+    BEYOND("NET-87", "CONNECT NAME:another port",
+           "reach a listed host through the proxy on a port that is not listed", proxy_port, listed_tunnel),
     {0},
 };
