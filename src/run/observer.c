@@ -345,6 +345,10 @@ static void take_message(struct observer *observer, struct observe_message *mess
 
     ((char *)message)[size < sizeof(*message) ? size : sizeof(*message) - 1] = '\0';
     message->executable[OBSERVE_PROGRAM - 1] = '\0';
+    if (message->type == OBSERVE_MESSAGE_ASK && observer->approval) {
+        approval_hold(observer->approval, message, object);
+        return;
+    }
     switch (message->type) {
     case OBSERVE_MESSAGE_NEW:
         take_new(observer, message);
@@ -361,12 +365,6 @@ static void take_message(struct observer *observer, struct observe_message *mess
         denials->lost += message->count;
         denials->unreadable = message->unreadable;
         break;
-    case OBSERVE_MESSAGE_ASK:
-        if (observer->approval) {
-            approval_hold(observer->approval, message, object);
-            return;
-        }
-        /* fallthrough */
     default:
         denials->lost++;
     }
