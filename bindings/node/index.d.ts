@@ -13,6 +13,8 @@ export interface Surface {
   state: SurfaceState;
   tried: number;
   reason: string | null;
+  /** How often somebody allowed more while it ran. */
+  approved?: number;
   by: { mechanism: string; evidence: Evidence }[];
 }
 
@@ -53,6 +55,22 @@ interface Line {
   lost?: number;
 }
 
+/** A call waits that would be refused; beside these the members are those of a denial. The path is chosen by the command. */
+export interface AskEvent extends Line {
+  type: 'ask';
+  id: number;
+  timeout_ms: number;
+  /** The file would be opened to be read as well. */
+  reads: boolean;
+  operation: 'write' | 'create' | 'truncate';
+  path: string;
+  executable: string | null;
+  [key: string]: unknown;
+}
+
+/** This call; this path for the rest of the run; neither; nor whatever lies in the same directory, for the rest of the run. */
+export type Answer = 'once' | 'run' | 'deny' | 'deny-like';
+
 /** One line of confine-control(5). */
 export type Event =
   | (Line & { type: 'started'; run: string; pid: number; backend: string; enforcement: Enforcement; surfaces: Surface[] })
@@ -61,6 +79,8 @@ export type Event =
   | (Line & { type: 'error'; line: number; reason: string; message: string })
   | (Line & { type: 'denial'; [key: string]: unknown })
   | (Line & { type: 'connection'; [key: string]: unknown })
+  | AskEvent
+  | (Line & { type: 'answered'; id: number; allowed: boolean; reason: string | null })
   | (Line & { type: 'ended'; status: number; report: Report });
 
 /** A policy as in confine-policy(5). */
@@ -107,6 +127,8 @@ export interface Options {
   tty?: 'auto' | 'private' | 'none';
   size?: string;
   denials?: 'auto' | 'on' | 'off';
+  /** Seconds, or a text with its unit: how long a refused access waits for an answer. */
+  ask?: number | string;
   planted?: 'report' | 'quarantine';
   session?: string;
 }
@@ -128,6 +150,8 @@ export interface StartOptions extends Options {
   passFds?: number[];
   /** Aborting kills the run; wait() then rejects with the signal's reason when nothing of it is left. */
   signal?: AbortSignal;
+  /** Called with every question; a rejection ends the run. Without `ask` each waits for a minute. */
+  onAsk?: (question: AskEvent) => Answer | Promise<Answer>;
 }
 
 export interface RunOptions extends StartOptions {
@@ -180,6 +204,8 @@ export class Run implements AsyncIterable<Event>, AsyncDisposable {
   resize(columns: number, rows: number): void;
   closeInput(): void;
   allow(rule: string): void;
+  /** Answer a question, for whoever reads the events instead of giving onAsk. */
+  answer(id: number, answer: Answer): void;
   kill(): void;
   /** The end, with what was captured of the streams that nobody else reads. */
   wait(): Promise<Result>;

@@ -40,6 +40,7 @@ function given(vector, fill) {
   return {
     program: PROGRAM, ...options,
     ...(vector.environ && { environ: { ...process.env, ...vector.environ } }),
+    ...(vector.answers && { onAsk: ((answers) => async () => answers.shift())([...vector.answers]) }),
     ...(vector.policy && { policy: fill(vector.policy) }),
   };
 }
@@ -174,6 +175,20 @@ async function mistakes() {
   assert(pid > 0 && !fs.existsSync(`/proc/${pid}`), 'the command outlived the callback');
 }
 
+/** Whoever decides throws: the run goes, and what was asked about has not been done. */
+const undecided = () => inWorkspace(async (place) => {
+  let pid = 0;
+  await throws(() => confine.run(['sh', '-c', `echo x > ${place}/made; setsid sleep 1000 & sleep 1000`], {
+    program: PROGRAM,
+    workspace: `${place}/sub`,
+    onEvent: (event) => { if (event.type === 'started') pid = event.pid; },
+    onAsk: async ({ path: asked, operation, reads, timeout_ms: timeout }) => {
+      throw new Error(asked === `${place}/made` && operation === 'create' && reads === false && timeout === 60000 ? 'undecided' : 'another question');
+    },
+  }), ({ message }) => message === 'undecided');
+  assert(pid > 0 && !fs.existsSync(`/proc/${pid}`) && !fs.existsSync(`${place}/made`), 'something of it is left');
+});
+
 async function session() {
   const name = `client-${process.pid}`;
   const one = await confine.Session.start(name, { program: PROGRAM });
@@ -199,7 +214,7 @@ async function main() {
     tests.push([`streamed: ${vector.name}`, () => streamed(vector), vector.needs]);
     if (!vector.orders) tests.push([`plain: ${vector.name}`, () => plain(vector), vector.needs]);
   }
-  tests.push(['50 at once, ten of them cancelled', many], ['mistakes', mistakes], ['a session', session, 'namespace']);
+  tests.push(['50 at once, ten of them cancelled', many], ['undecided', undecided], ['mistakes', mistakes], ['a session', session, 'namespace']);
   console.log(`TAP version 13\n1..${tests.length}`);
   let number = 0, failed = 0;
   for (const [name, test, needs] of tests) {

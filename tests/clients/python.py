@@ -56,6 +56,12 @@ def data_of(vector):
     return vector['input'].encode() if 'input' in vector else None
 
 
+def decides(vector):
+    """Who answers the vector's questions, or nobody."""
+    answers = list(vector.get('answers', []))
+    return (lambda question: answers.pop(0)) if answers else None
+
+
 def compare(vector, result, events, place):
     expect, outcome = vector['expect'], result.outcome
     seen = {
@@ -82,7 +88,7 @@ def compare(vector, result, events, place):
 def blocking(vector):
     with Workspace() as place:
         events = []
-        result = confine.run(place.fill(vector['command']), input=data_of(vector), on_event=events.append, **given(vector, place))
+        result = confine.run(place.fill(vector['command']), input=data_of(vector), on_event=events.append, on_ask=decides(vector), **given(vector, place))
         compare(vector, result, events, place)
 
 
@@ -93,8 +99,14 @@ async def asynchronous(vector):
         wanted = asyncio.subprocess.PIPE if data is not None or vector.get('input_open') else asyncio.subprocess.DEVNULL
         happened = {'nothing': asyncio.Event()}
         happened['nothing'].set()
+        decide = decides(vector)
 
-        async with confine.start(place.fill(vector['command']), stdin=wanted, **given(vector, place)) as run:
+        async def answer(question):
+            await asyncio.sleep(0)
+            return decide(question)
+
+
+        async with confine.start(place.fill(vector['command']), stdin=wanted, on_ask=decide and answer, **given(vector, place)) as run:
             async def listen():
                 async for event in run:
                     events.append(event)
@@ -240,6 +252,41 @@ def mistakes():
         assert error.code == 'SANDBOX_UNAVAILABLE' and error.report['outcome']['kind'] == 'not-started'
 
 
+class Undecided(Exception):
+    pass
+
+
+def undecided():
+    """Whoever decides raises: the run goes, in both forms, and what was asked about has not been done."""
+    with Workspace() as place:
+        words, pids = ['sh', '-c', f'echo x > {place.path}/made; setsid sleep 1000 & sleep 1000'], []
+
+        def note(event):
+            if event.type == 'started':
+                pids.append(event.pid)
+
+        def decide(question):
+            assert (question.path, question.operation, question.reads, question.timeout) == (f'{place.path}/made', 'create', False, 60), question
+            raise Undecided
+
+        async def later(question):
+            decide(question)
+
+        async def streamed():
+            async with confine.start(words, program=PROGRAM, workspace=place.path + '/sub', on_ask=later) as run:
+                pids.append((await run.started()).pid)
+                await run.wait()
+
+        for test in (lambda: confine.run(words, program=PROGRAM, workspace=place.path + '/sub', on_event=note, on_ask=decide),
+                     lambda: asyncio.run(streamed())):
+            try:
+                test()
+                raise AssertionError('it came back')
+            except Undecided:
+                pass
+            assert pids and not os.path.exists(f'/proc/{pids.pop()}') and not os.path.exists(f'{place.path}/made')
+
+
 def session():
     name = f'client-{os.getpid()}'
     with confine.Session(name, program=PROGRAM) as one:
@@ -282,7 +329,7 @@ def main():
                 why = works(test, vector)
                 tap.ok(why is None, f'{form}: {vector["name"]}', why)
     for name, test in (('a cancelled task leaves nothing', cancelled_task), ('50 at once, ten of them cancelled', many),
-                       ('20 threads at once', threads), ('interrupted', interrupted), ('mistakes', mistakes)):
+                       ('20 threads at once', threads), ('interrupted', interrupted), ('undecided', undecided), ('mistakes', mistakes)):
         why = works(test)
         tap.ok(why is None, name, why)
     if namespace:

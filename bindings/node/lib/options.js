@@ -3,12 +3,12 @@
 export const RUN_OPTIONS = new Set([
   'mode', 'workspace', 'chdir', 'read', 'readable', 'write', 'hide', 'show', 'protect', 'unprotect', 'socket', 'caches', 'tmp',
   'device', 'network', 'allow', 'proxyEnv', 'upstream', 'forward', 'publish', 'backend', 'open', 'require', 'approvedMode', 'env',
-  'unsetEnv', 'cleanEnv', 'user', 'timeout', 'limit', 'grace', 'waitAll', 'tty', 'size', 'denials', 'planted', 'session',
+  'unsetEnv', 'cleanEnv', 'user', 'timeout', 'limit', 'grace', 'waitAll', 'tty', 'size', 'denials', 'ask', 'planted', 'session',
 ]);
 export const SESSION_OPTIONS = new Set(['network', 'allow', 'limit', 'workspace', 'user', 'backend']);
 
 /** A number is seconds. */
-const DURATIONS = new Set(['timeout', 'grace']);
+const DURATIONS = new Set(['timeout', 'grace', 'ask']);
 
 function word(name, value) {
   if (typeof value === 'number' && Number.isFinite(value)) return DURATIONS.has(name) ? `${value.toFixed(6)}s` : String(value);

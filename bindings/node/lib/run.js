@@ -61,7 +61,7 @@ export class Run {
   #result = null;
 
   /** Use start(). */
-  constructor(child, signal) {
+  constructor(child, signal, onAsk) {
     this.#child = child;
     this.#channel = child.stdio[CHANNEL];
     this.#signal = signal;
@@ -74,6 +74,7 @@ export class Run {
           if (line.type === 'started') begun(line);
           if (line.type === 'ended') this.#ended = line;
           this.#events.push(line);
+          if (onAsk && line.type === 'ask') void this.#ask(onAsk, line);
         }
       } catch (error) {
         this.#fail(error);
@@ -90,6 +91,15 @@ export class Run {
     this.#abort = () => { void this.close(); };
     if (signal?.aborted) this.#abort();
     else signal?.addEventListener('abort', this.#abort, { once: true });
+  }
+
+  /** Whoever decides and cannot ends the run: wait() rejects with that. */
+  async #ask(onAsk, question) {
+    try {
+      this.answer(question.id, await onAsk(question));
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   #fail(error) {
@@ -124,6 +134,9 @@ export class Run {
   closeInput() { this.say({ type: 'stdin-close' }); }
 
   allow(rule) { this.say({ type: 'allow', rule }); }
+
+  /** Answer a question, for whoever reads the events instead of giving onAsk. */
+  answer(id, answer) { this.say({ type: 'answer', id, answer }); }
 
   kill() { this.say({ type: 'kill' }); }
 
@@ -161,9 +174,9 @@ export class Run {
 }
 
 /** Start a command confined. Errors of the machine come from wait(), mistakes of the caller at once. */
-export function start(command, { program, policy, directory, environ, stdin = 'ignore', stdout = 'pipe', stderr = 'pipe', passFds = [], signal, ...options } = {}) {
+export function start(command, { program, policy, directory, environ, stdin = 'ignore', stdout = 'pipe', stderr = 'pipe', passFds = [], signal, onAsk, ...options } = {}) {
   check(command, passFds);
-  const asked = words(options);
+  const asked = words(onAsk ? { ask: 60, ...options } : options);
   const stdio = [stdin, stdout, stderr, 'pipe'];
   const own = [`--control=fd:${CHANNEL}`];
   if (policy !== undefined) {
@@ -182,7 +195,7 @@ export function start(command, { program, policy, directory, environ, stdin = 'i
     child.stdio[POLICY].on('error', () => {}); // a program that ends before it reads says why itself
     child.stdio[POLICY].end(JSON.stringify(policy));
   }
-  return new Run(child, signal);
+  return new Run(child, signal, onAsk);
 }
 
 /** Run a command confined and wait for its end: start() and wait(), with an input. */

@@ -2,11 +2,11 @@
 import asyncio
 import os
 import signal as signals
-from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Coroutine, Generator, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, AsyncIterator, Awaitable, Callable, Coroutine, Generator, Mapping, Optional, Sequence, Set, Union
 
 from .channel import Channel
-from .events import Event, Result, StartedEvent
-from .options import Policy, environment
+from .events import Answer, AskEvent, Event, Result, StartedEvent
+from .options import Policy, asking, environment
 from .start import Command, Start
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .options import Options
 
 PIECE = 65536
+OnAsk = Callable[[AskEvent], Awaitable[Answer]]
 
 
 class Run:
@@ -23,7 +24,11 @@ class Run:
     Iterating gives the events, each once, to one reader; ``wait()`` and the streams may be awaited meanwhile.
     """
 
-    def __init__(self, process: asyncio.subprocess.Process, reader: asyncio.StreamReader, writer: asyncio.StreamWriter):
+    def __init__(self, process: asyncio.subprocess.Process, reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
+                 on_ask: 'Optional[OnAsk]' = None):
+        self._on_ask = on_ask
+        self._asking: 'Set[asyncio.Task[None]]' = set()
+        self._failure: Optional[BaseException] = None
         self._process, self._reader, self._writer = process, reader, writer
         self._channel = Channel()
         self._events: 'asyncio.Queue[Optional[Event]]' = asyncio.Queue()
@@ -58,10 +63,23 @@ class Run:
                     if isinstance(one, StartedEvent) and not self._started.done():
                         self._started.set_result(one)
                     self._events.put_nowait(one)
+                    if self._on_ask is not None and isinstance(one, AskEvent):
+                        task = asyncio.ensure_future(self._ask(self._on_ask, one))
+                        self._asking.add(task)
+                        task.add_done_callback(self._asking.discard)
         finally:
+            for task in list(self._asking):
+                task.cancel()  # nobody waits for these answers any more
             if not self._started.done():
                 self._started.set_result(None)
             self._events.put_nowait(None)
+
+    async def _ask(self, on_ask: 'OnAsk', question: AskEvent) -> None:
+        try:
+            await self.answer(question.id, await on_ask(question))
+        except Exception as error:  # whoever decides cannot: wait() raises it, and the run goes
+            self._failure = error
+            self._writer.close()
 
     async def started(self) -> Optional[StartedEvent]:
         """The event that the command's program runs; None where it never did."""
@@ -102,6 +120,10 @@ class Run:
         """One more network rule for this run."""
         await self.say(type='allow', rule=rule)
 
+    async def answer(self, question: int, answer: Answer) -> None:
+        """Answer the question of an AskEvent, for whoever reads the events instead of giving on_ask."""
+        await self.say(type='answer', id=question, answer=answer)
+
     async def kill(self) -> None:
         """Kill the command and everything that it started, at once."""
         await self.say(type='kill')
@@ -120,6 +142,8 @@ class Run:
         out, err = await asyncio.gather(*(self._rest(stream) for stream in (self.stdout, self.stderr)))
         await self._hearing
         status = await self._process.wait()
+        if self._failure is not None:
+            raise self._failure
         return self._channel.result(out, err, status)
 
     @staticmethod
@@ -179,13 +203,15 @@ def start(command: Command, *, policy: Optional[Policy] = None,
           program: Optional[Union[str, 'os.PathLike[str]']] = None,
           directory: Optional[Union[str, 'os.PathLike[str]']] = None, environ: Optional[Mapping[str, str]] = None,
           stdin: Any = asyncio.subprocess.DEVNULL, stdout: Any = asyncio.subprocess.PIPE,
-          stderr: Any = asyncio.subprocess.PIPE, pass_fds: Sequence[int] = (), **options: 'Unpack[Options]') -> _Starting:
+          stderr: Any = asyncio.subprocess.PIPE, pass_fds: Sequence[int] = (), on_ask: 'Optional[OnAsk]' = None,
+          **options: 'Unpack[Options]') -> _Starting:
     """Start *command* confined: ``async with start([...]) as run``, or ``run = await start([...])`` and later ``run.close()``.
 
     stdin, stdout, stderr: as of asyncio.create_subprocess_exec(); the rest as of run()
+    on_ask: awaited with every question, each in a task of its own; what it raises ends the run, and wait() raises it
     """
     async def begin() -> Run:
-        begun = Start(command, options, policy, program, pass_fds)
+        begun = Start(command, asking(options, on_ask is not None), policy, program, pass_fds)
         try:
             # Now, so that no step that can be cancelled stands between the program's start and the run's handle.
             begun.ours.setblocking(False)
@@ -203,6 +229,6 @@ def start(command: Command, *, policy: Optional[Policy] = None,
             raise
         finally:
             begun.close()
-        return Run(process, reader, writer)
+        return Run(process, reader, writer, on_ask)
 
     return _Starting(begin)

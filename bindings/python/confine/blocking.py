@@ -5,8 +5,8 @@ import subprocess
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from .channel import Channel
-from .events import Event, Result
-from .options import Policy, environment
+from .events import Answer, AskEvent, Event, Result
+from .options import Policy, asking, environment
 from .start import Command, Start
 
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ PIECE = 65536
 def run(command: Command, *, policy: Optional[Policy] = None, program: Optional[Union[str, 'os.PathLike[str]']] = None,
         directory: Optional[Union[str, 'os.PathLike[str]']] = None, environ: Optional[Mapping[str, str]] = None,
         input: Optional[bytes] = None, capture: bool = True, pass_fds: Sequence[int] = (),
-        on_event: Optional[Callable[[Event], None]] = None, **options: 'Unpack[Options]') -> Result:
+        on_event: Optional[Callable[[Event], None]] = None,
+        on_ask: Optional[Callable[[AskEvent], Answer]] = None, **options: 'Unpack[Options]') -> Result:
     """Run *command* confined and wait for its end.
 
     command:   its words; there is no shell
@@ -32,13 +33,15 @@ def run(command: Command, *, policy: Optional[Policy] = None, program: Optional[
     capture:   collect stdout and stderr; else they are this process's
     pass_fds:  more descriptors for the command
     on_event:  called with every event as it comes, in this thread
+    on_ask:    called with every question, in this thread: what would be refused waits for what it returns. Without the
+               option ``ask`` each waits for a minute
     options:   those of confine-run(1), see Options
 
     Return: the Result, also where the command did not run (``error``) or failed.
     Raises ConfineError where the program ended without a word, ProgramNotFound, and what the callback raises. Whenever this
     function leaves by an exception, KeyboardInterrupt among them, the run is killed and its end is waited for.
     """
-    start = Start(command, options, policy, program, pass_fds)
+    start = Start(command, asking(options, on_ask is not None), policy, program, pass_fds)
     channel, streams = Channel(), {}  # type: Channel, Dict[str, List[bytes]]
     pipe = subprocess.PIPE if capture else None
     with start.ours:
@@ -49,7 +52,7 @@ def run(command: Command, *, policy: Optional[Policy] = None, program: Optional[
         finally:
             start.close()
         try:
-            _relay(process, start.ours, channel, streams, input, on_event)
+            _relay(process, start.ours, channel, streams, input, on_event, on_ask)
             status = process.wait()
         finally:
             # Whatever happened: a channel that is closed ends the run, and what it was told is obeyed first.
@@ -62,8 +65,16 @@ def run(command: Command, *, policy: Optional[Policy] = None, program: Optional[
     return channel.result(out, err, status)
 
 
+def _answer(ours: Any, order: bytes) -> None:
+    try:
+        ours.sendall(order)
+    except (BrokenPipeError, ConnectionResetError):  # the run has ended meanwhile
+        pass
+
+
 def _relay(process: 'subprocess.Popen[bytes]', ours: Any, channel: Channel, streams: Dict[str, List[bytes]],
-           input: Optional[bytes], on_event: Optional[Callable[[Event], None]]) -> None:
+           input: Optional[bytes], on_event: Optional[Callable[[Event], None]],
+           on_ask: Optional[Callable[[AskEvent], Answer]]) -> None:
     """Both ways until nothing more comes: the channel, what the command says and what it reads."""
     with selectors.DefaultSelector() as selector:
         selector.register(ours, selectors.EVENT_READ, 'channel')
@@ -98,6 +109,8 @@ def _relay(process: 'subprocess.Popen[bytes]', ours: Any, channel: Channel, stre
                     for one in channel.feed(data) if data else ():
                         if on_event is not None:
                             on_event(one)
+                        if on_ask is not None and isinstance(one, AskEvent):
+                            _answer(ours, channel.order(type='answer', id=one.id, answer=on_ask(one)))
                 else:
                     data = os.read(key.fd, PIECE)
                     streams[key.data].append(data)

@@ -1,6 +1,6 @@
 """What a run says, and how it ended."""
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Literal, Mapping, Optional
 
 Report = Dict[str, Any]  #: the object of confine-report(5)
 Surface = Dict[str, Any]  #: one element of its ``surfaces``
@@ -97,6 +97,57 @@ class DenialEvent(Event):
 
 
 @dataclass(frozen=True)
+class AskEvent(Event):
+    """A call waits that would be refused; beside these the record is that of a denial. The path is chosen by the command."""
+
+    @property
+    def id(self) -> int:
+        return int(self.raw['id'])
+
+    @property
+    def operation(self) -> str:
+        """write, create or truncate."""
+        return str(self.raw['operation'])
+
+    @property
+    def path(self) -> str:
+        return str(self.raw['path'])
+
+    @property
+    def reads(self) -> bool:
+        """The file would be opened to be read as well."""
+        return bool(self.raw['reads'])
+
+    @property
+    def executable(self) -> Optional[str]:
+        return self.raw['executable'] if self.raw['executable'] is None else str(self.raw['executable'])
+
+    @property
+    def timeout(self) -> float:
+        """Seconds that it waits."""
+        return int(self.raw['timeout_ms']) / 1000
+
+
+@dataclass(frozen=True)
+class AnsweredEvent(Event):
+    """The end of a question."""
+
+    @property
+    def id(self) -> int:
+        return int(self.raw['id'])
+
+    @property
+    def allowed(self) -> bool:
+        """It was carried out."""
+        return bool(self.raw['allowed'])
+
+    @property
+    def reason(self) -> Optional[str]:
+        """Why not, although nobody denied it."""
+        return self.raw['reason'] if self.raw['reason'] is None else str(self.raw['reason'])
+
+
+@dataclass(frozen=True)
 class ConnectionEvent(Event):
     """A connection was made or refused; the record is that of ``network`` in the report."""
 
@@ -116,8 +167,11 @@ class EndedEvent(Event):
 
 KINDS = {
     'started': StartedEvent, 'limit': LimitEvent, 'warning': WarningEvent, 'error': ErrorEvent, 'denial': DenialEvent,
-    'connection': ConnectionEvent, 'ended': EndedEvent,
+    'connection': ConnectionEvent, 'ask': AskEvent, 'answered': AnsweredEvent, 'ended': EndedEvent,
 }
+
+#: once: this call. run: this path for the rest of the run. deny-like: whatever lies in the same directory, for the rest of the run.
+Answer = Literal['once', 'run', 'deny', 'deny-like']
 
 
 def event(raw: Mapping[str, Any]) -> Event:

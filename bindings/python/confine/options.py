@@ -79,6 +79,7 @@ class Options(TypedDict, total=False):
     tty: str
     size: str
     denials: str
+    ask: Union[str, float]
     planted: str
     session: str
 
@@ -88,7 +89,12 @@ RESERVED = {'report', 'control', 'pass_fd', 'policy', 'quiet', 'verbose'}
 
 
 #: A number is seconds.
-DURATIONS = {'timeout', 'grace'}
+DURATIONS = {'timeout', 'grace', 'ask'}
+
+
+def asking(options: Mapping[str, Any], asks: bool) -> Mapping[str, Any]:
+    """The options of a run whose caller answers questions: a minute for each, unless they say it."""
+    return {'ask': 60, **options} if asks else options
 
 
 def find_program(program: Optional[Union[str, 'os.PathLike[str]']] = None) -> str:
