@@ -69,6 +69,19 @@ static int act_symlink(const struct order *order, struct answer *answer)
     return through_link(order, symlink);
 }
 
+/* By a directory of the workspace and back: whoever reads the name as text believes that it stays there. */
+static int act_back(const struct order *order, struct answer *answer)
+{
+    const char *victim = strrchr(order->path[0], '/'), *directory = strrchr(order->path[1], '/');
+    char link[PLACE_SIZE], name[3 * PLACE_SIZE];
+
+    (void)answer;
+    if (place_join(link, order->inner, "link") < 0 || symlink(order->path[1], link) != 0)
+        return errno;
+    snprintf(name, sizeof(name), "%s/..%s%s", link, directory, victim);
+    return place_mark(open(name, O_WRONLY | O_TRUNC), order);
+}
+
 static int act_hard_link(const struct order *order, struct answer *answer)
 {
     (void)answer;
@@ -423,6 +436,8 @@ const struct attempt files_attempts[] = {
      act_truncate_open, look_changed, NULL},
     INSIDE("FS-05", "symlink(outside/victim, link); open(link, O_WRONLY)",
            "write through a symbolic link in the workspace", act_symlink, look_changed),
+    INSIDE("FS-51", "symlink(outside, link); open(link/../outside/victim, O_WRONLY)",
+           "write by a name that leaves the workspace and seems to come back", act_back, look_changed),
     INSIDE("FS-06", "link(outside/victim, link); open(link, O_WRONLY)",
            "give a file outside a name in the workspace, and write it", act_hard_link, look_changed),
     {"FS-07", SURFACE_FS_ALIAS, IN_WORKSPACE | BEFORE_START, "open(alias, O_WRONLY|O_TRUNC)",

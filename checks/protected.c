@@ -37,6 +37,17 @@ static int act_move_hook(const struct order *order, struct answer *answer)
     return rename(from, order->path[2]) != 0 ? errno : 0;
 }
 
+static int act_make_hook(const struct order *order, struct answer *answer)
+{
+    int fd = open(order->path[2], O_WRONLY | O_CREAT | O_EXCL, 0755);
+    int result = place_mark(fd, order);
+
+    (void)answer;
+    if (fd >= 0)
+        close(fd);
+    return result;
+}
+
 static void finish_hook(struct trial *trial)
 {
     unlink(trial->order.path[2]);
@@ -141,6 +152,8 @@ const struct attempt protected_attempts[] = {
     PROTECTS("FS-47", "rename(.git, x); mkdir(.git); open(.git/hooks/pre-commit, O_CREAT)",
              "move what is above a protected name away, and build it anew", prepare_hook, act_rebuild_git,
              look_made, finish_git),
+    PROTECTS("LATER-01", "open(.git/hooks/pre-commit, O_CREAT)", "plant a hook in the repository",
+             prepare_hook, act_make_hook, look_made, finish_hook),
     PROTECTS("FS-49", "rename(x, .git/hooks/pre-commit)", "move a file to a protected name", prepare_hook,
              act_move_hook, look_made, finish_hook),
     PROTECTS("FS-98", "open(.vscode/tasks.json, O_WRONLY|O_TRUNC)", "overwrite a protected file",

@@ -9,11 +9,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
@@ -30,6 +32,15 @@ static int read_answer(int fd, struct answer *answer)
 
 static int act_read(const struct order *order, struct answer *answer)
 {
+    return read_answer(open(order->path[0], O_RDONLY), answer);
+}
+
+/* What lies below a mount on /tmp is seen when that is gone; where there is none, it is seen already. */
+static int act_reveal(const struct order *order, struct answer *answer)
+{
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
+        return errno;
+    umount2("/tmp", MNT_DETACH);
     return read_answer(open(order->path[0], O_RDONLY), answer);
 }
 
@@ -483,6 +494,9 @@ static int act_cgroup(const struct order *order, struct answer *answer)
 const struct attempt view_attempts[] = {
     {"FS-30", SURFACE_FS_READ, BEFORE_START, "open(/tmp/file, O_RDONLY)",
      "read a file of another program in /tmp", SECRETS, prepare_tmp, act_read, look_secret, finish_file},
+    {"FS-27", SURFACE_FS_READ, BEFORE_START, "unshare(CLONE_NEWUSER|CLONE_NEWNS); umount2(/tmp, MNT_DETACH)",
+     "take the private /tmp away to see the other one", SECRETS, prepare_tmp, act_reveal, look_secret,
+     finish_file},
     DRIVES("FS-35", IN_WORKSPACE, "mknod(inner/node, S_IFCHR); open(inner/node)",
            "make a device node in the workspace, and open it", NULL, act_make_node, NULL),
     DRIVES("FS-36", NEEDS_ROOT | BEFORE_START, "open(outside/node)", "open a device node that is not in /dev",
