@@ -6,7 +6,8 @@
  * is refused. The command runs as often: whatever it does inside is done again.
  *
  * Should:  print a policy that can be read in one look, and say what it does not cover.
- * Mustn't: put anything into force beyond these runs, or store it.
+ * Mustn't: put anything into force beyond these runs, or store it. Mustn't leave a run behind when it is
+ * ended: the run's control channel is ours, and closes with us.
  */
 #define CONFINE_MAY_READ_ENVIRONMENT
 #include "cli/learn.h"
@@ -16,8 +17,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,7 +49,7 @@ static bool has_network(const struct options *options)
     return options->policies.count > 0;
 }
 
-static int make_words(const struct learning *learning, int report, struct strings *words)
+static int make_words(const struct learning *learning, int report, int control, struct strings *words)
 {
     const struct options *options = learning->options;
     int r = strings_add(words, "confine");
@@ -55,6 +58,8 @@ static int make_words(const struct learning *learning, int report, struct string
         r = strings_add(words, "run");
     if (r == 0)
         r = strings_addf(words, "--report=fd:%d", report);
+    if (r == 0)
+        r = strings_addf(words, "--control=fd:%d", control);
     if (r == 0 && learning->listed)
         r = strings_add(words, "--network=listed");
     for (size_t i = 0; i < options->given_count && r == 0; i++) {
@@ -75,41 +80,95 @@ static int make_words(const struct learning *learning, int report, struct string
 }
 
 /* The command's output goes where people read: on ours stands the policy. */
-_Noreturn static void become_run(const char *program, const struct strings *words, char **envp, int report)
+_Noreturn static void become_run(const char *program, const struct strings *words, char **envp, int report,
+                                 int control)
 {
-    if (dup2(STDERR_FILENO, STDOUT_FILENO) == STDOUT_FILENO && fcntl(report, F_SETFD, 0) == 0)
+    if (dup2(STDERR_FILENO, STDOUT_FILENO) == STDOUT_FILENO && fcntl(report, F_SETFD, 0) == 0 &&
+        fcntl(control, F_SETFD, 0) == 0)
         execve(program, words->items, envp);
     _exit(STATUS_REFUSED);
+}
+
+/* Reads what there is. Return: whether there may be more. */
+static bool take_bytes(int fd, struct text *text)
+{
+    char room[16384];
+    ssize_t length = read(fd, room, sizeof(room));
+
+    if (length < 0 && errno == EINTR)
+        return true;
+    if (length > 0 && text)
+        text_add_bytes(text, room, (size_t)length);
+    return length > 0;
+}
+
+/* The report, to its end, and what the channel tells, which stands in it as well: a run waits for its reader.
+ */
+static void read_report(int report, int control, struct text *text)
+{
+    struct pollfd fds[] = {{.fd = report, .events = POLLIN}, {.fd = control, .events = POLLIN}};
+
+    while ((fds[0].fd >= 0 || fds[1].fd >= 0) && text->length <= REPORT_MOST) {
+        if (poll(fds, ARRAY_SIZE(fds), -1) < 0)
+            continue;
+        if (fds[0].revents && !take_bytes(report, text))
+            fds[0].fd = -1;
+        if (fds[1].revents && !take_bytes(control, NULL))
+            fds[1].fd = -1;
+    }
+}
+
+/* Starts a run, with our ends of its report and its channel. Return: its process, or -1. */
+static pid_t start_run(const struct learning *learning, int *ret_report, int *ret_control)
+{
+    const char *program = program_path();
+    struct strings words = {0};
+    int report[2], control[2];
+    pid_t pid = -1;
+
+    if (!program || pipe2(report, O_CLOEXEC) != 0)
+        return -1;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control) != 0) {
+        close(report[0]);
+        close(report[1]);
+        return -1;
+    }
+    if (make_words(learning, report[1], control[1], &words) == 0)
+        pid = fork();
+    if (pid == 0)
+        become_run(program, &words, learning->envp, report[1], control[1]);
+    strings_free(&words);
+    close(report[1]);
+    close(control[1]);
+    *ret_report = report[0];
+    *ret_control = control[0];
+    if (pid < 0) {
+        close(report[0]);
+        close(control[0]);
+    }
+    return pid;
 }
 
 /* One run to its end. Return: 0 with report and status, or a negative errno with @error. */
 static int run_once(struct learning *learning, struct error *error)
 {
-    const char *program = program_path();
-    struct strings words = {0};
-    _cleanup_free_ char *text = NULL;
-    size_t length = 0;
-    int ends[2], r, status = 0;
-    pid_t pid;
+    struct text text = {0};
+    int report, control, status = 0;
+    pid_t pid = start_run(learning, &report, &control);
 
-    if (!program || pipe2(ends, O_CLOEXEC) != 0)
-        return error_set(error, ERROR_INTERNAL, errno, "learn-failed", "learn: %s", strerror(errno));
-    r = make_words(learning, ends[1], &words);
-    pid = r == 0 ? fork() : -1;
-    if (pid == 0)
-        become_run(program, &words, learning->envp, ends[1]);
-    close(ends[1]);
-    strings_free(&words);
-    if (pid > 0) {
-        r = fd_read_all(ends[0], REPORT_MOST, &text, &length);
-        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-            ;
-    }
-    close(ends[0]);
+    if (pid < 0)
+        return error_set(error, ERROR_INTERNAL, errno, "learn-failed", "learn: cannot start a run: %s",
+                         strerror(errno));
+    read_report(report, control, &text);
+    close(report);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    close(control);
     json_decref(learning->report);
-    learning->report = text ? json_loadb(text, length, 0, NULL) : NULL;
+    learning->report = text.failed ? NULL : json_loadb(text.data ? text.data : "", text.length, 0, NULL);
+    text_free(&text);
     learning->status = WIFEXITED(status) ? WEXITSTATUS(status) : STATUS_REFUSED;
-    if (pid > 0 && r == 0 && learning->report)
+    if (learning->report)
         return 0;
     return error_set(error, ERROR_INTERNAL, EIO, "learn-failed", "learn: the run left no report");
 }

@@ -61,6 +61,23 @@ shown=$(mktemp -d /tmp/confine-learn.XXXXXX)
 (cd "$shown" && status=0 && "${user[@]}" "$confine" learn -b namespace -- sh -c 'echo x >one; echo y >/tmp/own' >"$dir/out" 2>"$dir/err" </dev/null)
 check "what lies in a private place and is shown there" 0 "[w['path'] for w in d['write']] == ['$shown']"
 rm -rf "$shown"
+# When it is killed, the run is as well.
+mark=600.${RANDOM}$$
+"${user[@]}" "$confine" learn -w "$out/w" -- sh -c "echo x >started; sleep $mark" >"$dir/out" 2>"$dir/err" </dev/null &
+victim=$!
+for i in $(seq 600); do
+    [ ! -e started ] || break
+    sleep 0.05
+done
+kill -KILL "$victim"
+wait "$victim" 2>/dev/null
+for i in $(seq 600); do
+    pgrep -f "sleep $mark" >/dev/null || break
+    sleep 0.05
+done
+[ -e started ] && ! pgrep -fa "sleep $mark" >>"$dir/why"
+result $? "SIGKILL of learn: nothing of the run is left"
+rm -f started
 learn -- /no/such/command
 [ "$status" -eq 127 ]
 result $? "a command that is not there"
