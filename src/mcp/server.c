@@ -4,7 +4,8 @@
  * Messages are JSON-RPC 2.0, one a line. Each call of a tool is a run of its own with the options of the
  * server; calls are answered as they end. The end of the input ends what is at work, and the server.
  *
- * Should:  answer every request that is not cancelled, once.
+ * Should:  answer every request that is not cancelled, once. Begin nothing while answers are not taken: then
+ *          there are at most those of the calls at work.
  * Mustn't: write anything but messages to stdout, or believe that a message is well made.
  */
 #include "mcp/mcp.h"
@@ -16,9 +17,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CALLS_MOST   16         /* at once */
-#define LINE_MOST    (8 << 20)  /* bytes of a message */
-#define WAITING_MOST (64 << 20) /* bytes of answers that nobody has taken yet */
+#define CALLS_MOST   16          /* at once */
+#define LINE_MOST    (8 << 20)   /* bytes of a message */
+#define WAITING_FULL (16 << 20)  /* bytes of answers that nobody has taken yet: nothing is run before */
+#define WAITING_MOST (512 << 20) /* more than the answers of all calls at work can be */
 
 /* What JSON-RPC calls errors. */
 enum {
@@ -47,6 +49,7 @@ struct server {
     struct text line; /* what has come of the next message */
     bool too_long;    /* the rest of it is passed over */
     bool ended;       /* nothing more comes */
+    int failed;       /* uv's code for why an answer could not be given; 0: none */
     char *const *options;
     const char *version; /* of the program */
     struct request requests[CALLS_MOST];
@@ -61,6 +64,11 @@ struct writing {
     char *text;
 };
 
+static size_t waiting(const struct server *server)
+{
+    return uv_stream_get_write_queue_size((const uv_stream_t *)&server->output);
+}
+
 static void on_written(uv_write_t *write, int status)
 {
     struct writing *writing = (struct writing *)write;
@@ -74,30 +82,30 @@ static void on_written(uv_write_t *write, int status)
     }
 }
 
-/* Takes @message. Without memory, or a reader, the server ends: an answer that is missing would be waited
- * for. */
+/* Takes @message. Without memory, or where a client asks on and on and reads nothing, the server ends: an
+ * answer that is missing would be waited for. */
 static void say(struct server *server, json_t *message)
 {
     struct writing *writing = message ? malloc(sizeof(*writing)) : NULL;
     char *text = writing ? json_dumps(message, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
     size_t length = text ? strlen(text) : 0;
     uv_buf_t buffer;
+    int r = UV_ENOMEM;
 
     json_decref(message);
-    if (!text || uv_stream_get_write_queue_size((uv_stream_t *)&server->output) > WAITING_MOST) {
-        free(text);
-        free(writing);
-        server->ended = true;
-        uv_stop(&server->loop);
-        return;
+    if (text && waiting(server) > WAITING_MOST) {
+        r = UV_ENOBUFS;
+    } else if (text) {
+        text[length] = '\n'; /* in the place of the NUL */
+        writing->text = text;
+        buffer = uv_buf_init(text, (unsigned)length + 1);
+        r = uv_write(&writing->write, (uv_stream_t *)&server->output, &buffer, 1, on_written);
     }
-    text[length] = '\n'; /* in the place of the NUL */
-    writing->text = text;
-    buffer = uv_buf_init(text, (unsigned)length + 1);
-    if (uv_write(&writing->write, (uv_stream_t *)&server->output, &buffer, 1, on_written) != 0) {
+    if (r < 0) {
         free(text);
         free(writing);
         server->ended = true;
+        server->failed = r;
         uv_stop(&server->loop);
     }
 }
@@ -195,6 +203,11 @@ static void call_tool(struct server *server, json_t *id, const json_t *params)
 
     if (!tool) {
         refuse(server, id, RPC_PARAMS, "there is no such tool");
+        return;
+    }
+    if (waiting(server) > WAITING_FULL) {
+        answer(server, id,
+               mcp_answer_text("Nothing was run: the answers before this one have to be read first."));
         return;
     }
     if (!request) {
@@ -367,6 +380,10 @@ static int serve(struct server *server, struct error *error)
                          uv_strerror(r));
     }
     uv_run(&server->loop, UV_RUN_DEFAULT);
+    if (server->failed)
+        return error_set(error, ERROR_INTERNAL, -server->failed, "no-answer",
+                         "the server ends, because it cannot give an answer: %s",
+                         uv_strerror(server->failed));
     return 0;
 }
 

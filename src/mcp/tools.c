@@ -75,7 +75,11 @@ static int take_command(const json_t *arguments, struct mcp_command *command, st
         const char *script;
         int r = take_text(arguments, "command", true, &script, error);
 
-        return r ? r : add_words(command, (const char *const[]){"/bin/sh", "-c", script, NULL});
+        if (r == 0 && (*script == '-' || *script == '+')) /* a shell would take it for an option */
+            r = add_words(command, (const char *const[]){"/bin/sh", "-c", "--", script, NULL});
+        else if (r == 0)
+            r = add_words(command, (const char *const[]){"/bin/sh", "-c", script, NULL});
+        return r;
     }
     if (!json_is_array(value) || json_array_size(value) == 0)
         return wrong(error, "command", "must be a text for the shell, or an array of words");
@@ -147,12 +151,16 @@ static int add_script(const json_t *arguments, const char *script, struct mcp_co
     return r ? r : add_words(command, (const char *const[]){"/bin/sh", "-c", script, "sh", path, NULL});
 }
 
+/* What is opened must not wait for somebody else, or never end. */
+_Static_assert(MCP_OUTPUT == 1048576, "read_file reads one byte more, which says that there is more");
+#define ONLY_FILES "[ -f \"$1\" ] || [ ! -e \"$1\" ] || { echo \"no regular file: $1\" >&2; exit 1; }; "
+
 static int read_file(const json_t *arguments, struct mcp_command *command, struct error *error)
 {
     static const char *const names[] = {"path", NULL};
     int r = refuse_others(arguments, names, error);
 
-    return r ? r : add_script(arguments, "exec cat <\"$1\"", command, error);
+    return r ? r : add_script(arguments, ONLY_FILES "exec head -c 1048577 <\"$1\"", command, error);
 }
 
 static int write_file(const json_t *arguments, struct mcp_command *command, struct error *error)
@@ -164,8 +172,9 @@ static int write_file(const json_t *arguments, struct mcp_command *command, stru
     if (r == 0 && append && !json_is_boolean(append))
         r = wrong(error, "append", "must be true or false");
     if (r == 0)
-        r = add_script(arguments, json_is_true(append) ? "exec cat >>\"$1\"" : "exec cat >\"$1\"", command,
-                       error);
+        r = add_script(arguments,
+                       json_is_true(append) ? ONLY_FILES "exec cat >>\"$1\"" : ONLY_FILES "exec cat >\"$1\"",
+                       command, error);
     return r ? r : take_input(arguments, "content", true, command, error);
 }
 
@@ -174,7 +183,11 @@ static int list_directory(const json_t *arguments, struct mcp_command *command, 
     static const char *const names[] = {"path", NULL};
     int r = refuse_others(arguments, names, error);
 
-    return r ? r : add_script(arguments, "cd -- \"$1\" && exec ls -Ap", command, error);
+    /* `-` is the directory before, and CDPATH other places, where the name does not begin with a place. */
+    return r ? r
+             : add_script(arguments,
+                          "case $1 in /*) ;; *) set -- \"./$1\" ;; esac; cd -- \"$1\" && exec ls -Ap",
+                          command, error);
 }
 
 #define OBJECT(required, properties)                                                                         \

@@ -128,6 +128,19 @@ def files():
             server.call('write_file', path=path, content='x')
         same(sorted(os.listdir(server.place)), sorted(['$(touch x)', '`touch x`; touch y', '-d', '-x', 'a file']))
         assert not os.path.exists('/etc/confine-mcp-test')
+        os.mkfifo(server.place + '/fifo')
+        for path in ('fifo', '/dev/zero', server.place):  # none of them may be waited for
+            result = server.call('read_file', path=path)
+            same((result['isError'], result['structuredContent']['stderr']), (True, f'no regular file: {path}\n'))
+        same(server.call('write_file', path='fifo', content='x')['isError'], True)
+        os.remove(server.place + '/fifo')
+        with open(server.place + '/large', 'wb') as file:
+            file.truncate(5 << 30)
+        result = server.call('read_file', path='large')['structuredContent']
+        same((len(result['stdout']), result['stdout_cut'], result['status']), (1 << 20, True, 0))
+        os.remove(server.place + '/large')
+        same(server.call('list_directory', path='-')['isError'], True)  # not the directory before
+        same(server.call('run_command', command='-x 2>/dev/null || echo $?')['structuredContent']['stdout'], '127\n')
         same(open(server.place + '/-x').read(), 'x')
     with Server('--mode=read-only') as server:
         same(server.call('write_file', path=server.place + '/f', content='x')['isError'], True)
@@ -172,6 +185,27 @@ def many_and_cancelled():
         same(sum('too many' in answer['result']['content'][0]['text'] for answer in answers), 4)
 
 
+def slow_reader():
+    """Who does not read for a while gets every answer afterwards, and nothing more is begun meanwhile."""
+    with Server() as server:
+        for i in range(3):
+            server.send(id=i, method='tools/call', params={'name': 'run_command', 'arguments': {'command': 'head -c 1100000 /dev/zero'}})
+        while subprocess.run(['pgrep', '-P', str(server.process.pid)], stdout=subprocess.DEVNULL).returncode == 0:
+            time.sleep(0.05)
+        server.send(id='late', method='tools/call', params={'name': 'run_command', 'arguments': {'command': 'touch late'}})
+        seen = {answer['id']: answer['result'] for answer in (server.line() for _ in range(4))}
+        same([(i, len(seen[i]['structuredContent']['stdout'])) for i in range(3)], [(i, 1 << 20) for i in range(3)])
+        same((seen['late']['isError'], os.path.exists(server.place + '/late')), (True, False))
+        same(server.call('run_command', command='touch late')['isError'], False)
+    same((server.status, server.err), (0, b''))
+    with Server() as server:  # it is not waited for where the input has ended
+        for i in range(3):
+            server.send(id=i, method='tools/call', params={'name': 'run_command', 'arguments': {'command': 'head -c 1100000 /dev/zero'}})
+        while subprocess.run(['pgrep', '-P', str(server.process.pid)], stdout=subprocess.DEVNULL).returncode == 0:
+            time.sleep(0.05)
+    same((server.status, server.err), (0, b''))
+
+
 def ends():
     with Server() as server:
         server.send(id=1, method='tools/call', params={'name': 'run_command', 'arguments': {'command': 'setsid sleep 1000 & touch here; sleep 1000'}})
@@ -186,7 +220,7 @@ def refused():
         assert done.returncode == 125 and done.stdout == '' and text in done.stderr and done.stderr.count('\n') == 1, (words, done)
 
 
-for test in (greeting, commands, files, bad_messages, many_and_cancelled, ends, refused):
+for test in (greeting, commands, files, bad_messages, many_and_cancelled, slow_reader, ends, refused):
     try:
         test()
         why = None
