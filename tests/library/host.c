@@ -533,6 +533,33 @@ TEST_IN(it_does_so_although_a_fork_of_the_caller_holds_the_channel, 28)
     close(end);
 }
 
+/* What would be refused waits for a line over the channel. */
+TEST(a_question_is_answered)
+{
+    static const char *const words[] = {"--ask=10m", NULL};
+    char place[] = "/var/tmp/confine-host.XXXXXX", path[64], script[160];
+    struct confine_options asking = options;
+    struct confine_run *run;
+    struct confine_end end;
+
+    need(mkdtemp(place) != NULL);
+    snprintf(path, sizeof(path), "%s/made", place);
+    snprintf(script, sizeof(script), "echo x > %s && ! echo y > %s", path, path);
+    asking.words = words;
+    run = spawn(&asking, WORDS("sh", "-c", script));
+    check(hear(run, "ask"));
+    check(access(path, F_OK) != 0);
+    say(run, "{\"type\":\"answer\",\"id\":1,\"answer\":\"once\"}\n");
+    check(hear(run, "answered"));
+    check(hear(run, "ask"));
+    say(run, "{\"type\":\"answer\",\"id\":2,\"answer\":\"deny\"}\n");
+    end = end_of(run);
+    check_int(end.kind, CONFINE_ENDED_EXITED);
+    check_int(end.status, 0);
+    check_int(unlink(path), 0);
+    check_int(rmdir(place), 0);
+}
+
 TEST(to_say_kill_kills_everything)
 {
     struct confine_end end;
