@@ -31,6 +31,8 @@ check-mutations: build ; @tools/check-mutations
 
 fuzz: ; @tools/install-needed check && tools/fuzz 600
 
+fuzz-coverage: ; @tools/install-needed check-all && tools/fuzz-coverage 60
+
 bench: build ; @tests/bench/run "$(BUILD)"
 
 release: ; @tools/install-needed release && tools/release
@@ -48,9 +50,10 @@ help:
 	@echo 'make check-mutations  what is claimed is taken out of the source, piece by piece: who notices?'
 	@echo 'make bench     start-up and per-call times against bare exec and others'
 	@echo 'make fuzz      ten minutes of each fuzzer'
+	@echo 'make fuzz-coverage  how much of the gateway'"'"'s readers the fuzzers reach'
 	@echo 'make release   tarballs and packages for others, in $(BUILD)/release, each tried in a clean root'
 	@echo 'make install   PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)'
 	@echo 'make clean     remove $(BUILD)'
 	@echo "make try CMD='...'  run your own command in a private workspace"
 
-.PHONY: build try check check-all check-kernels check-mutations check-peers fuzz bench release install clean help
+.PHONY: build try check check-all check-kernels check-mutations check-peers fuzz fuzz-coverage bench release install clean help

@@ -1,6 +1,6 @@
 /*
  * test-bypass.c - every known way of asking for one thing and meaning another, in each language that a client
- * may speak.
+ * may speak: the rows of test-bypass-forms.h.
  *
  * The rules are those of an ordinary build. A row says what is asked for; each dialect puts it into its own
  * form, reads it with the gateway's own reader, and the rules decide. Nothing of a row may be allowed, in
@@ -14,8 +14,7 @@
 #include "network/http_head.h"
 #include "network/pool.h"
 #include "network/socks5.h"
-
-#include <arpa/inet.h>
+#include "network/test-bypass-forms.h"
 
 static const char *const listed[] = {"allowed.test",           "*.wild.test:443", "10.0.0.0/8:5432",
                                      "[2001:db8:1::]/48:5432", "ssh.test:22",     "private:corp.test"};
@@ -41,87 +40,65 @@ static bool is_allowed(const struct target *target)
 
 static bool by_dns(const char *name, size_t length)
 {
-    unsigned char message[600] = {0, 1, 1, 0, 0, 1}, answer[DNS_MESSAGE];
+    unsigned char message[FORM_SIZE], answer[DNS_MESSAGE];
     char read[NAME_SIZE];
-    size_t at = 12, answer_length;
+    size_t answer_length, size = form_dns(name, length, 0, message);
 
-    if (length >= 2 && memcmp(name + length - 2, "..", 2) == 0)
-        return false; /* it has no form in this dialect */
-    for (size_t i = 0; i <= length;) {
-        size_t label = 0;
-
-        while (i + label < length && name[i + label] != '.')
-            label++;
-        if (label > 255 || at + label + 6 > sizeof(message))
-            return false; /* nor has this */
-        message[at++] = (unsigned char)label;
-        memcpy(message + at, name + i, label);
-        at += label;
-        i += label + 1;
-        if (label == 0)
-            break;
-    }
-    if (message[at - 1] != 0 || (length > 0 && name[length - 1] != '.'))
-        message[at++] = 0;
-    message[at + 1] = 1; /* A */
-    message[at + 3] = 1;
-    return dns_answer(&rules, &pool, message, at + 4, answer, &answer_length, read) == DNS_ANSWERED &&
+    return size > 0 &&
+           dns_answer(&rules, &pool, message, size, answer, &answer_length, read) == DNS_ANSWERED &&
            (answer[3] & 15) == 0;
 }
 
-static bool by_http(const char *format, const char *name, size_t length, unsigned port)
+static bool by_http(size_t (*form)(const char *, size_t, unsigned, unsigned char *), const char *name,
+                    size_t length, unsigned port)
 {
-    char head[2048], *at = strstr(format, "NAME"), text[16];
+    unsigned char head[FORM_SIZE];
+    size_t size = form(name, length, port, head);
     struct http_head request;
-    size_t before = (size_t)(at - format);
 
-    memcpy(head, format, before);
-    memcpy(head + before, name, length);
-    at = head + before + length;
-    snprintf(text, sizeof(text), ":%u", port);
-    snprintf(at, sizeof(head) - before - length, "%s%s", text, format + before + 4);
-    return http_request(head, before + length + strlen(at), &request) > 0 && !request.other_host &&
-           !request.secure && is_allowed(&request.target);
+    return http_request((const char *)head, size, &request) > 0 && !request.other_host && !request.secure &&
+           is_allowed(&request.target);
 }
 
 static bool by_connect(const char *name, size_t length, unsigned port)
 {
-    return by_http("CONNECT NAME HTTP/1.1\r\n\r\n", name, length, port);
+    return by_http(form_connect, name, length, port);
 }
 
 static bool by_absolute(const char *name, size_t length, unsigned port)
 {
-    return by_http("GET http://NAME/ HTTP/1.0\r\n\r\n", name, length, port);
+    return by_http(form_absolute, name, length, port);
+}
+
+/* A request as @form has it, behind what greets. */
+static bool by_socks_form(size_t (*form)(const char *, size_t, unsigned, unsigned char *), const char *name,
+                          size_t length, unsigned port)
+{
+    unsigned char request[FORM_SIZE];
+    size_t size = form(name, length, port, request);
+    struct target target;
+
+    return size > 0 && socks_request(request, size, &target) > 0 && is_allowed(&target);
 }
 
 static bool by_socks(const char *name, size_t length, unsigned port)
 {
-    unsigned char request[300] = {5, 1, 0, 3, (unsigned char)length};
-    struct target target;
-
-    if (length > 255)
-        return false;
-    memcpy(request + 5, name, length);
-    request[5 + length] = (unsigned char)(port >> 8);
-    request[6 + length] = (unsigned char)port;
-    return socks_request(request, 7 + length, &target) > 0 && is_allowed(&target);
+    return by_socks_form(form_socks, name, length, port);
 }
 
 static bool by_socks_address(const char *text, unsigned port)
 {
-    unsigned char request[30] = {5, 1, 0};
-    unsigned char bytes[16];
-    struct target target;
-    bool six = strchr(text, ':') != NULL;
-    size_t length = six ? 16 : 4;
+    return by_socks_form(form_socks_address, text, strlen(text), port);
+}
 
-    if (inet_pton(six ? AF_INET6 : AF_INET, text, bytes) != 1)
-        return false;
-    request[3] = six ? 4 : 1;
-    memcpy(request + 4, bytes, length);
-    request[4 + length] = (unsigned char)(port >> 8);
-    request[5 + length] = (unsigned char)port;
-    return socks_request(request, 6 + length, &target) > 0 && is_allowed(&target);
+/* On a connection to a listed name: is this name taken for it? */
+static bool by_hello(const char *name, size_t length)
+{
+    unsigned char hello[FORM_SIZE];
+    char read[NAME_SIZE];
+    size_t size = form_hello(name, length, 0, hello);
+
+    return hello_read(hello, size, read) == 1 && strcmp(read, "allowed.test") == 0;
 }
 
 /* As an address that was dialled inside. */
@@ -136,109 +113,6 @@ static bool by_dialling(const char *text, unsigned port)
     return is_allowed(&target);
 }
 
-struct ask {
-    const char *name; /* of the test */
-    const char *text;
-    size_t length; /* 0: as long as the text */
-    unsigned port; /* 0: 443 */
-};
-
-#define LONG_63 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-
-static const struct ask bypasses[] = {
-    {"another name", "evil.test"},
-    {"a suffix in front", "evilallowed.test"},
-    {"a suffix behind", "allowed.test.evil.test"},
-    {"a prefix", "allowed.tes"},
-    {"the parent", "test"},
-    {"below a name that is no wildcard", "sub.allowed.test"},
-    {"the apex of a wildcard", "wild.test"},
-    {"a suffix of a wildcard", "evilwild.test"},
-    {"behind a wildcard", "a.wild.test.evil.test"},
-    {"the wildcard itself", "*.wild.test"},
-    {"a star", "*"},
-    {"two final dots", "allowed.test.."},
-    {"an empty label", "allowed..test"},
-    {"a dot in front", ".allowed.test"},
-    {"nothing", ""},
-    {"a dot", "."},
-    {"NUL and a listed name", "evil.test\0.allowed.test", 23},
-    {"a listed name and NUL", "allowed.test\0.evil.test", 23},
-    {"a listed name and NUL at the end", "allowed.test\0", 13},
-    {"CR LF", "allowed.test\r\nHost: evil.test", 0},
-    {"a space", "allowed.test evil.test"},
-    {"a space behind", "allowed.test "},
-    {"a tab", "allowed.test\t"},
-    {"user information", "allowed.test@evil.test"},
-    {"user information with a password", "allowed.test:80@evil.test"},
-    {"a percent", "allowed%2etest"},
-    {"a slash", "evil.test/allowed.test"},
-    {"a backslash", "evil.test\\allowed.test"},
-    {"a question mark", "evil.test?allowed.test"},
-    {"a fragment", "evil.test#allowed.test"},
-    {"a full-width letter", "\xef\xbd\x81llowed.test"},
-    {"an ideographic full stop", "allowed\xe3\x80\x82test"},
-    {"the Kelvin sign", "\xe2\x84\xaa.allowed.test"},
-    {"a long s", "te\xc5\xbft"},
-    {"a soft hyphen", "allowed\xc2\xad.test"},
-    {"a hyphen in front", "-allowed.test"},
-    {"a hyphen behind", "allowed-.test"},
-    {"a label of 64", LONG_63 "a.wild.test"},
-    {"255 bytes", LONG_63 "." LONG_63 "." LONG_63 "." LONG_63 ".wild.test"},
-    {"another port", "allowed.test", 0, 22},
-    {"another port of another rule", "allowed.test", 0, 5432},
-    {"a port of all rules but this", "ssh.test", 0, 443},
-    {"port 0", "allowed.test", 0, 65536},
-    {"an address", "93.184.216.34"},
-    {"a listed range, another port", "10.1.2.3"},
-    {"beside a listed range", "11.0.0.1", 0, 5432},
-    {"loopback", "127.0.0.1", 0, 5432},
-    {"all of loopback", "127.255.255.254"},
-    {"localhost", "localhost"},
-    {"this host", "0.0.0.0"},
-    {"decimal", "2130706433"},
-    {"octal", "0177.0.0.1"},
-    {"hexadecimal", "0x7f.0.0.1"},
-    {"hexadecimal in one", "0x7f000001"},
-    {"two parts", "127.1"},
-    {"three parts", "127.0.1"},
-    {"five parts", "127.0.0.1.1"},
-    {"a leading zero", "127.0.0.01"},
-    {"an address with a final dot", "127.0.0.1."},
-    {"a listed address, decimal", "167837955", 0, 5432},
-    {"a listed address, octal", "012.1.2.3", 0, 5432},
-    {"a listed address, short", "10.66051", 0, 5432},
-    {"a name that ends in digits", "allowed.test.1"},
-    {"a name that ends in 0x", "allowed.test.0x"},
-    {"metadata", "169.254.169.254"},
-    {"metadata, decimal", "2852039166"},
-    {"metadata of others", "168.63.129.16"},
-    {"metadata in the carriers' range", "100.100.100.200"},
-    {"IPv6 loopback", "::1"},
-    {"IPv6 loopback in brackets", "[::1]"},
-    {"nowhere", "::"},
-    {"mapped", "::ffff:127.0.0.1"},
-    {"mapped in brackets", "[::ffff:127.0.0.1]"},
-    {"mapped in hexadecimal", "[::ffff:7f00:1]"},
-    {"mapped metadata", "[::ffff:169.254.169.254]"},
-    {"compatible", "[::127.0.0.1]"},
-    {"translated", "[64:ff9b::127.0.0.1]"},
-    {"translated private", "[64:ff9b::10.1.2.3]", 0, 5432},
-    {"6to4", "[2002:7f00:1::]"},
-    {"Teredo", "[2001::1]"},
-    {"link-local with a zone", "[fe80::1%eth0]"},
-    {"a zone that hides a name", "[fe80::1%25allowed.test]"},
-    {"link-local", "fe80::1"},
-    {"IPv6 metadata", "[fd00:ec2::254]"},
-    {"IPv6 metadata of others", "[fd20:ce::254]"},
-    {"a bracket that does not close", "[::1"},
-    {"a bracket that does not open", "::1]"},
-    {"a name in brackets", "[allowed.test]"},
-    {"IPv4 in brackets", "[10.1.2.3]", 0, 5432},
-    {"multicast", "224.0.0.1"},
-    {"broadcast", "255.255.255.255"},
-};
-
 TEST_EACH(is_refused_in_every_dialect, struct ask, bypasses)
 {
     size_t length = row->length ? row->length : strlen(row->text);
@@ -250,8 +124,10 @@ TEST_EACH(is_refused_in_every_dialect, struct ask, bypasses)
     check(!by_socks(row->text, length, port & 0xffff));
     check(!by_socks_address(row->text, port & 0xffff));
     check(!by_dialling(row->text, port & 0xffff));
-    if (row->port == 0) /* a question has no port */
+    if (row->port == 0) { /* neither a question nor a ClientHello has a port */
         check(!by_dns(row->text, length));
+        check(!by_hello(row->text, length));
+    }
 }
 
 static const struct ask ordinary[] = {
@@ -275,6 +151,12 @@ TEST_EACH(is_allowed_in_every_dialect, struct ask, ordinary)
     check(by_absolute(row->text, length, port));
     check(by_socks(row->text, length, port));
     check(by_dns(row->text, length));
+}
+
+TEST(client_hello_asks_for_the_listed_name)
+{
+    check(by_hello("allowed.test", 12));
+    check(by_hello("ALLOWED.Test.", 13));
 }
 
 TEST(listed_addresses_are_allowed_in_every_dialect)

@@ -109,6 +109,7 @@ static void read_socks(const unsigned char *data, size_t size)
 {
     struct target target;
     ssize_t greeting = socks_greeting(data, size), request = socks_request(data, size, &target);
+    unsigned char reply[SOCKS_REPLY];
 
     for (size_t i = 1; i < size; i++) {
         struct target part;
@@ -123,6 +124,8 @@ static void read_socks(const unsigned char *data, size_t size)
         must(target.port != 0, "no port");
         check_target(&target);
     }
+    socks_reply(request > 0 ? SOCKS_GRANTED : SOCKS_REFUSED, reply);
+    must(reply[0] == SOCKS_VERSION && (reply[1] == 0) == (request > 0), "another answer");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
