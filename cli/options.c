@@ -52,7 +52,7 @@ const struct option option_table[] = {
      "proxy variables for tools that insist on them; with --allow"},
     {"upstream", 0, "URL", OPTION_KEY, KEY_UPSTREAM, FOR_ALL | FOR_SESSION_START, network_group,
      "the proxy that leads to the hosts of --allow: http://[USER:PASSWORD@]HOST:PORT"},
-    {"forward", 0, "PORT[:INSIDE]", OPTION_LIST, LIST_FORWARD, FOR_ALL, network_group,
+    {"forward", 0, "PORT[:INSIDE]", OPTION_LIST, LIST_FORWARD, FOR_ALL | FOR_SESSION_START, network_group,
      "a service on the host's loopback, reachable on the loopback inside"},
     {"publish", 0, "PORT[:INSIDE]", OPTION_LIST, LIST_PUBLISH, FOR_ALL, network_group,
      "a port of the host's loopback that leads to a server inside"},

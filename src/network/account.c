@@ -29,6 +29,7 @@ const char *const protocols[] = {
 struct tally {
     char name[NAME_SIZE];
     bool rest; /* what has no sum of its own */
+    bool told; /* of a name that was looked up: once by itself */
     uint16_t port;
     enum protocol protocol;
     enum reason reason;
@@ -84,12 +85,11 @@ static size_t count_tallies(const struct gateway *gateway)
 
 /* The sum with these words, or the one of its kind that has all the rest. Return: NULL without memory at all.
  */
-static struct tally *find_tally(struct gateway *gateway, const struct tally *like, bool *ret_new)
+static struct tally *find_tally(struct gateway *gateway, const struct tally *like)
 {
     int kind = kind_of(like->reason);
     struct tally *tally;
 
-    *ret_new = false;
     if (!gateway->tallies) {
         gateway->tallies = calloc((size_t)KINDS * TALLIES_EACH, sizeof(*gateway->tallies));
         if (!gateway->tallies)
@@ -108,7 +108,6 @@ static struct tally *find_tally(struct gateway *gateway, const struct tally *lik
     }
     if (gateway->tally_counts[kind] == TALLIES_EACH)
         return &gateway->tallies[kind];
-    *ret_new = true;
     tally = &gateway->tallies[count_tallies(gateway)];
     gateway->tally_counts[kind]++;
     *tally = *like;
@@ -205,7 +204,6 @@ void account_decided(struct connection *connection)
     const struct verdict *verdict = &connection->verdict;
     struct writer writer;
     struct tally like;
-    bool unused;
 
     connection->accounted = true;
     if (gateway->items[kind_of(verdict->reason)] < PROTOCOL_ITEMS) {
@@ -222,7 +220,7 @@ void account_decided(struct connection *connection)
     }
     if (!connection->told) {
         like = tally_of(connection);
-        count(gateway, find_tally(gateway, &like, &unused), 1, 0, 0);
+        count(gateway, find_tally(gateway, &like), 1, 0, 0);
     }
 }
 
@@ -231,16 +229,15 @@ static void count_closed(struct connection *connection)
     struct gateway *gateway = connection->gateway;
     struct tally like = tally_of(connection);
     uint64_t sent, received;
-    bool unused;
 
     say_bytes(connection, &sent, &received);
     if (connection->is_later &&
         !connection->told) { /* one more that was refused; it was counted as allowed */
         like.reason = connection->later;
-        count(gateway, find_tally(gateway, &like, &unused), 1, 0, 0);
+        count(gateway, find_tally(gateway, &like), 1, 0, 0);
         return;
     }
-    count(gateway, find_tally(gateway, &like, &unused), 0, sent, received);
+    count(gateway, find_tally(gateway, &like), 0, sent, received);
 }
 
 void account_closed(struct connection *connection, const char *error)
@@ -270,16 +267,23 @@ void account_closed(struct connection *connection, const char *error)
     count_closed(connection);
 }
 
+void account_anew(struct gateway *gateway)
+{
+    gateway->items[ALLOWED] = gateway->items[REFUSED] = 0;
+    for (size_t i = 0; i < count_tallies(gateway); i++)
+        gateway->tallies[i].told = false;
+}
+
 void account_name(struct gateway *gateway, const char *name)
 {
     struct tally like = {.protocol = PROTOCOL_DNS, .reason = REASON_NOT_LISTED}, *tally;
     struct writer writer;
-    bool new;
 
     snprintf(like.name, sizeof(like.name), "%s", name);
     decide_option(name, like.option);
-    tally = find_tally(gateway, &like, &new);
-    if (new && gateway->items[REFUSED] < PROTOCOL_ITEMS) {
+    tally = find_tally(gateway, &like);
+    if (tally && !tally->rest && !tally->told && gateway->items[REFUSED] < PROTOCOL_ITEMS) {
+        tally->told = true;
         write_start(&writer, "connection");
         writer_integer(&writer, "id", (int64_t)++gateway->last_id);
         writer_text(&writer, "name", name);

@@ -117,6 +117,8 @@ struct gateway {
     struct tally *tallies;
     size_t tally_counts[2]; /* of what is allowed, and refused */
     uint64_t last_id, items[2], given;
+    unsigned telling;       /* turns until what is counted has to be told; 0: nobody asks */
+    unsigned tells;         /* who asks: each is answered */
     struct timer end_timer; /* while what the command has said last goes out */
     bool started, ending;
     bool ended; /* `ended` is said, and nothing follows it */
@@ -147,6 +149,7 @@ void account_name(struct gateway *gateway, const char *name); /* DNS: a refused 
 /* account_given() - the pool has just given an address to @name: who sees it inside knows no name. */
 void account_given(struct gateway *gateway, const char *name);
 void account_flush(struct gateway *gateway);
+void account_anew(struct gateway *gateway); /* nothing counts as told any more */
 
 /* --- listener.c
  * ---------------------------------------------------------------------------------------------- */

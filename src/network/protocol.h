@@ -25,6 +25,8 @@
  * ::1. publish  {"port": INSIDE} + listening socket on the host's loopback; it leads to the same inside.
  *   socket   {"id": N} + fresh, unconnected TCP socket made inside; without a descriptor: there is none.
  *   allow    {"rule": RULE} one more, for what begins from now on. `allowed` or `allow-refused` answers.
+ *   anew     {} somebody has begun to listen who has heard nothing yet: tell one by one again.
+ *   tell     {} say what has been counted so far, and `told`.
  *   end      {} close everything, say what is left to say, and `ended`.
  *
  * gateway -> supervisor
@@ -58,6 +60,7 @@
  *   listen-wanted  {"port": N, "name": NAME|null} behind `allowed`, for each port of the rule without a
  *                  listener: for that name, or for all where the rule names no single one.
  *   wants-socket   {"id": N, "family": 4|6} answered by `socket`.
+ *   told           {} the answer to `tell`: whatever had come by then has been said.
  *   ended          {} the answer to `end`.
  *
  * REASON, an open list of words: see decide.c.

@@ -14,7 +14,8 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
-#define OUT_MOST ((size_t)1024 * 1024) /* bytes that wait for the supervisor */
+#define OUT_MOST   ((size_t)1024 * 1024) /* bytes that wait for the supervisor */
+#define TELL_TURNS 4                     /* of the loop */
 
 struct packet {
     struct node node; /* first */
@@ -314,8 +315,23 @@ static void on_end_time(struct timer *timer)
     finish((struct gateway *)(void *)((char *)timer - offsetof(struct gateway, end_timer)));
 }
 
+/* What had come when it was asked for has been looked at after a few turns, however busy others are. */
+static void tell(struct gateway *gateway)
+{
+    if (--gateway->telling > 0 && gateway->loop.came > 0) {
+        watch_again(&gateway->loop, &gateway->channel);
+        return;
+    }
+    gateway->telling = 0;
+    account_flush(gateway);
+    for (; gateway->tells > 0; gateway->tells--)
+        supervisor_say_word(gateway, "told");
+}
+
 void supervisor_turned(struct gateway *gateway)
 {
+    if (gateway->telling > 0 && !gateway->ended && !gateway->loop.ended)
+        tell(gateway);
     if (!gateway->ending || gateway->ended || gateway->loop.ended)
         return;
     for (struct node *at = gateway->connections.after; at != &gateway->connections; at = at->after)
@@ -326,6 +342,25 @@ void supervisor_turned(struct gateway *gateway)
         watch_again(&gateway->loop, &gateway->channel);
     else
         finish(gateway);
+}
+
+static const char *take_anew(struct gateway *gateway, struct reader *reader, int fd)
+{
+    if (fd >= 0 || !is_read(reader))
+        return "anew is not as agreed on";
+    account_flush(gateway);
+    account_anew(gateway);
+    return NULL;
+}
+
+static const char *take_tell(struct gateway *gateway, struct reader *reader, int fd)
+{
+    if (fd >= 0 || !is_read(reader))
+        return "tell is not as agreed on";
+    gateway->telling = TELL_TURNS;
+    gateway->tells++;
+    watch_again(&gateway->loop, &gateway->channel);
+    return NULL;
 }
 
 static const char *take_end(struct gateway *gateway, struct reader *reader, int fd)
@@ -341,8 +376,9 @@ static const struct {
     const char *type;
     const char *(*take)(struct gateway *gateway, struct reader *reader, int fd);
 } messages[] = {
-    {"start", take_start},   {"listen", take_listen}, {"forward", take_forward}, {"publish", take_publish},
-    {"socket", take_socket}, {"allow", take_allow},   {"end", take_end},
+    {"start", take_start},     {"listen", take_listen}, {"forward", take_forward},
+    {"publish", take_publish}, {"socket", take_socket}, {"allow", take_allow},
+    {"anew", take_anew},       {"tell", take_tell},     {"end", take_end},
 };
 
 static const char *take_message(struct gateway *gateway, const char *text, size_t length, int fd)

@@ -136,6 +136,7 @@ struct session {
     gid_t gid;
     enum network network;
     uint64_t tmp_size; /* 0: no limit was set */
+    int told;          /* the keeper says on it what comes to the session's gateway; -1: there is none */
 };
 
 /* What a socket in the command's own network is for. */

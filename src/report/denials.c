@@ -190,6 +190,7 @@ static void denial_free(struct denial *denial)
     free(denial->executable);
     free(denial->rule);
     free(denial->value);
+    free(denial->at_start);
 }
 
 int denials_add(struct denial_list *denials, const struct resolved *resolved, const struct denial *denial,
@@ -202,7 +203,7 @@ int denials_add(struct denial_list *denials, const struct resolved *resolved, co
         return -ENOMEM;
     item = &denials->items[denials->count];
     *item = *denial;
-    item->path = item->address = item->executable = item->rule = item->value = NULL;
+    item->path = item->address = item->executable = item->rule = item->value = item->at_start = NULL;
     item->key = NULL;
     if ((denial->path && !(item->path = strdup(denial->path))) ||
         (denial->address && !(item->address = strdup(denial->address))) ||
@@ -238,11 +239,14 @@ static int take_option(const struct resolved *resolved, const char *option, stru
     free(denial->value);
     denial->value = NULL;
     denial->key = NULL;
-    for (size_t i = 0; i < ARRAY_SIZE(options) && option && !resolved->session; i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(options) && option; i++) {
         size_t length = strlen(options[i].front);
 
         if (strncmp(option, options[i].front, length) != 0)
             continue;
+        if (resolved->session) /* a run of it adds nothing */
+            return asprintf(&denial->at_start, "%s%s", options[i].front, QUOTE(option + length)) < 0 ? -ENOMEM
+                                                                                                     : 0;
         denial->key = options[i].key;
         denial->value = strdup(option + length);
         return denial->value ? 0 : -ENOMEM;
@@ -344,6 +348,8 @@ void denial_say(const struct denial *denial, size_t most, struct text *text)
         text_addf(text, "looking up a name at %s (names need --allow NAME)", name);
     else
         text_addf(text, "%s %s", operations[denial->operation].phrase, name);
+    if (denial->at_start)
+        text_addf(text, " (%s at confine session start)", denial->at_start);
 }
 
 /* The grant as a piece of a policy file. */

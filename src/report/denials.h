@@ -56,8 +56,10 @@ struct denial {
     char *rule;      /* a word, and what it names */
     const char *key; /* of the policy, static: what would have granted it; NULL: nothing of this version */
     char *value;     /* its value */
-    bool private;    /* a rule for this name says that it may be private */
-    bool by_mode;    /* the file's mode or owner refuses as well: no grant is enough */
+    char *at_start; /* in a session: the option that would have granted it when that was started, quoted; NULL
+                     */
+    bool private;   /* a rule for this name says that it may be private */
+    bool by_mode;   /* the file's mode or owner refuses as well: no grant is enough */
 };
 
 struct denial_list {

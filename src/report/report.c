@@ -166,6 +166,9 @@ static void add_network(const struct report *report, struct sentences *sentences
     for (size_t i = 0; i < connections->count && !first; i++)
         if (connections->items[i].refused && connections->items[i].name)
             first = &connections->items[i];
+    for (size_t i = 0; i < connections->counted_count && !first; i++)
+        if (connections->counted[i].refused && connections->counted[i].name)
+            first = &connections->counted[i];
     add_sentence(sentences, " Network: %lld connection%s, %lld refused", total, total == 1 ? "" : "s",
                  refused);
     if (first)

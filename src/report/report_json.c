@@ -111,6 +111,7 @@ static void write_asked(struct writer *writer, const struct report *report)
         asked = resolved->mode == MODE_DANGER_FULL_ACCESS ? NETWORK_HOST : resolved->policy->network;
     writer_object(writer, "network");
     writer_text(writer, "mode", resolved ? network_name(asked) : NULL);
+    writer_bool(writer, "shared", resolved && resolved->session && resolved->session->told >= 0);
     write_connections(writer, &report->connections);
     writer_end(writer);
     explain_grants_write(resolved, writer, "grants");

@@ -38,6 +38,11 @@ struct gateway {
     struct given *given;
     size_t given_count;
     bool confined, ready, ended;
+    bool shared; /* what is heard is the gateway of a session, by its keeper */
+    bool told;   /* all that had come when it was asked for */
+    /* A packet about connections is for others, and is not kept here; NULL: for nobody. */
+    void (*heard)(void *self, const char *packet, size_t size);
+    void *hearer;
     uv_poll_t poll;
     bool polling;
 };
@@ -88,6 +93,19 @@ void gateway_abandon(struct gateway *gateway);
 
 /* Hears what it says; its end ends the run. */
 extern const struct part_calls gateway_part;
+
+/* --- gateway_shared.c: that of a session --- */
+
+/*
+ * gateway_share() - hear what the gateway of the run's session says, where it has one.
+ *
+ * Return: 0, or a negative errno with the error of @report set.
+ */
+int gateway_share(struct gateway *gateway, const struct plan *plan, const struct resolved *resolved,
+                  struct report *report);
+
+/* Tells of connections as gateway_part does. Its end is no end of the run: the session ends with it. */
+extern const struct part_calls gateway_shared_part;
 
 /* --- gateway_reach.c: who is where inside --- */
 

@@ -138,8 +138,9 @@ static int64_t take_number(const json_t *message, const char *key, int64_t other
 /* @id: -1: counted */
 static int add_connection(struct gateway *gateway, const json_t *message, int64_t id)
 {
+    const size_t most = (size_t)2 * PROTOCOL_ITEMS; /* in a session others have it begin anew */
     bool failed = false;
-    struct connection connection = {.id = id,
+    struct connection connection = {.id = gateway->report->connections.count < most ? id : -1,
                                     .name = take_text(message, "name", &failed),
                                     .address = take_text(message, "address", &failed),
                                     .protocol = take_text(message, "protocol", &failed),
@@ -161,17 +162,18 @@ static int add_connection(struct gateway *gateway, const json_t *message, int64_
 
 static int hear_connection(struct gateway *gateway, const json_t *message)
 {
-    int r = add_connection(gateway, message, take_number(message, "id", 0));
     const struct connections *connections = &gateway->report->connections;
+    const size_t before = connections->count;
+    int r = gateway->heard ? 0 : add_connection(gateway, message, take_number(message, "id", 0));
 
-    if (r == 0 && gateway->supervision)
+    if (r == 0 && gateway->supervision && connections->count > before)
         supervise_connection(gateway->supervision, &connections->items[connections->count - 1]);
     return r;
 }
 
 static int hear_counted(struct gateway *gateway, const json_t *message)
 {
-    return add_connection(gateway, message, -1);
+    return gateway->heard ? 0 : add_connection(gateway, message, -1);
 }
 
 /* What is known only now takes the place of what was. */
@@ -192,7 +194,7 @@ static int hear_closed(struct gateway *gateway, const json_t *message)
     bool failed = false;
 
     if (!connection)
-        return -EPROTO;
+        return gateway->shared || gateway->heard ? 0 : -EPROTO; /* it was there before this run */
     replace(&connection->address, message, "address", &failed);
     replace(&connection->refused, message, "refused", &failed);
     replace(&connection->option, message, "option", &failed);
@@ -341,6 +343,13 @@ static int hear_ended(struct gateway *gateway, const json_t *message)
     return 0;
 }
 
+static int hear_told(struct gateway *gateway, const json_t *message)
+{
+    (void)message;
+    gateway->told = true;
+    return 0;
+}
+
 static int hear_failed(struct gateway *gateway, const json_t *message)
 {
     const char *text = json_string_value(json_object_get(message, "message"));
@@ -356,10 +365,12 @@ static int hear_failed(struct gateway *gateway, const json_t *message)
 static const struct {
     const char *type;
     int (*hear)(struct gateway *gateway, const json_t *message);
+    bool passed_on; /* to the runs of a session, which hear nothing else */
 } messages[] = {
-    {"connection", hear_connection},
-    {"closed", hear_closed},
-    {"counted", hear_counted},
+    {"connection", hear_connection, true},
+    {"closed", hear_closed, true},
+    {"counted", hear_counted, true},
+    {"told", hear_told, true},
     {"confined", hear_confined},
     {"ready", hear_ready},
     {"failed", hear_failed},
@@ -371,13 +382,19 @@ static const struct {
     {"allow-refused", hear_allow_refused},
 };
 
-static int take_message(struct gateway *gateway, const json_t *message)
+static int take_message(struct gateway *gateway, const json_t *message, const char *packet, size_t size)
 {
     const char *type = json_string_value(json_object_get(message, "type"));
+    int r;
 
-    for (size_t i = 0; type && i < ARRAY_SIZE(messages); i++)
-        if (strcmp(messages[i].type, type) == 0)
-            return messages[i].hear(gateway, message);
+    for (size_t i = 0; type && i < ARRAY_SIZE(messages); i++) {
+        if (strcmp(messages[i].type, type) != 0 || (gateway->shared && !messages[i].passed_on))
+            continue;
+        r = messages[i].hear(gateway, message);
+        if (r == 0 && gateway->heard && messages[i].passed_on)
+            gateway->heard(gateway->hearer, packet, size);
+        return r;
+    }
     return -EPROTO;
 }
 
@@ -399,7 +416,7 @@ int gateway_hear(struct gateway *gateway)
         return size == 0 ? -ECONNRESET : (int)size;
     r = document_parse(&document, "gateway", packet, (size_t)size, &error);
     if (r == 0)
-        r = take_message(gateway, document.root);
+        r = take_message(gateway, document.root, packet, (size_t)size);
     document_free(&document);
     return r < 0 ? r : 1;
 }

@@ -360,7 +360,8 @@ static void take_message(struct observer *observer, struct observe_message *mess
         observer->ended = true;
         denials->known = true;
         denials->reason = observer->resolved->session && observer->resolved->policy->network == NETWORK_LISTED
-                              ? "session-network" /* its gateway tells no run */
+                              ? "session-network" /* where nobody listens, the kernel refuses; who listens is
+                                                     the session's to know */
                               : NULL;
         denials->lost += message->count;
         denials->unreadable = message->unreadable;

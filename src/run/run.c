@@ -184,6 +184,8 @@ static int start_chain(struct run *run)
     if (r < 0)
         return run_fail(run, -r, "keep what repositories were like");
     r = gateway_prepare(&run->gateway, run->plan, run->resolved, run->report);
+    if (r == 0)
+        r = gateway_share(&run->gateway, run->plan, run->resolved, run->report);
     if (r < 0)
         return r;
     if (run->plan->terminal)
@@ -235,6 +237,9 @@ int run_prepare_watch(struct run *run)
         run->supervision.parts[run->supervision.part_count++] = (struct part){&terminal_part, &run->terminal};
     if (run->gateway.wanted)
         run->supervision.parts[run->supervision.part_count++] = (struct part){&gateway_part, &run->gateway};
+    if (run->gateway.shared)
+        run->supervision.parts[run->supervision.part_count++] =
+            (struct part){&gateway_shared_part, &run->gateway};
     if (run->control)
         run->supervision.parts[run->supervision.part_count++] = (struct part){&control_part, run->control};
     if (run->planted.wanted)

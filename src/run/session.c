@@ -161,14 +161,16 @@ int session_join(int connection, const char *name, struct session *session, stru
     struct session_reply reply;
     int fds[JOIN_COUNT], r = take_reply(connection, &reply, fds);
 
-    fd_close(connection);
+    if (r < 0 || !reply.facts.gateway)
+        connection = fd_close(connection);
     if (r < 0)
         return fail_talk(error, name, -r);
     *session = (struct session){.name = name,
                                 .uid = reply.facts.uid,
                                 .gid = reply.facts.gid,
                                 .network = (enum network)reply.facts.network,
-                                .tmp_size = reply.facts.tmp_size};
+                                .tmp_size = reply.facts.tmp_size,
+                                .told = connection};
     memcpy(session->fd, fds, sizeof(session->fd));
     memcpy(session->number, reply.facts.number, sizeof(session->number));
     for (size_t i = 0; i < JOIN_COUNT && r == 0; i++)
@@ -183,6 +185,7 @@ void session_leave(struct session *session)
 {
     for (size_t i = 0; i < JOIN_COUNT; i++)
         session->fd[i] = fd_close(session->fd[i]);
+    session->told = fd_close(session->told);
 }
 
 int session_end(const struct session_place *place, const char *name, struct error *error)

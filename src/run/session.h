@@ -34,6 +34,7 @@ struct session_facts {
     uint32_t network;            /* enum network */
     int32_t init;                /* process 1, as seen outside */
     uint64_t tmp_size;           /* bytes, 0: no limit was set */
+    uint64_t gateway;            /* 1: there is one */
     uint64_t number[JOIN_COUNT]; /* inodes of the namespaces; 0: of a mount, or not there */
     int64_t owner;               /* whose end is the session's */
     int64_t started;             /* seconds since 1970 */
@@ -90,7 +91,7 @@ int session_ask(const struct session_place *place, const char *name, struct erro
 
 /*
  * session_join() - take the answer: descriptors, and what was decided when the session began.
- * @connection: of session_ask(); closed
+ * @connection: of session_ask(); taken over: with a list it is where the gateway is heard (`told`)
  * @session: filled; its descriptors are the caller's, its name is @name
  *
  * Return: 0, or a negative errno with @error.

@@ -23,6 +23,7 @@
 #include "run/gateway.h"
 #include "run/launcher.h"
 #include "run/run_error.h"
+#include "run/session_hearers.h"
 #include "run/spawn.h"
 
 #include <errno.h>
@@ -67,6 +68,7 @@ struct keeper {
     pid_t chain;            /* what makes them, until it has been reaped */
     struct gateway gateway; /* of a network with a list: for all runs */
     struct peer peers[PEERS];
+    struct hearers hearers; /* runs that are told what comes to the gateway */
 };
 
 static int fail(struct error *error, int errnum, const char *what)
@@ -361,11 +363,12 @@ static void answer(struct keeper *keeper, int fd, int errnum)
     (void)channel_send(fd, &reply, sizeof(reply), NULL, 0);
 }
 
-/* The same with what a command goes into, and mounts of its own. */
-static void answer_join(struct keeper *keeper, int fd)
+/* The same with what a command goes into, and mounts of its own. Return: whether it was given. */
+static bool answer_join(struct keeper *keeper, int fd)
 {
     struct session_reply reply = {.version = SESSION_VERSION, .facts = keeper->facts};
     size_t count = keeper->join[JOIN_NET] < 0 ? JOIN_NET : JOIN_COUNT;
+    bool given = false;
     int fds[JOIN_COUNT];
 
     memcpy(fds, keeper->join, sizeof(fds));
@@ -374,9 +377,10 @@ static void answer_join(struct keeper *keeper, int fd)
     if (fds[JOIN_TMP] < 0 || fds[JOIN_SHM] < 0)
         answer(keeper, fd, fds[JOIN_TMP] < 0 ? -fds[JOIN_TMP] : -fds[JOIN_SHM]);
     else
-        (void)channel_send(fd, &reply, sizeof(reply), fds, count);
+        given = channel_send(fd, &reply, sizeof(reply), fds, count) == 0;
     fd_close(fds[JOIN_TMP]);
     fd_close(fds[JOIN_SHM]);
+    return given;
 }
 
 /* Return: whether the session is to end. */
@@ -402,9 +406,10 @@ static bool serve(struct keeper *keeper, struct peer *peer)
     else if (r == 0 && (request.version != SESSION_VERSION || request.kind == SESSION_NOTHING ||
                         request.kind > SESSION_END))
         answer(keeper, peer->fd, EPROTONOSUPPORT);
-    else if (r == 0 && request.kind == SESSION_JOIN)
-        answer_join(keeper, peer->fd);
-    else if (r == 0)
+    else if (r == 0 && request.kind == SESSION_JOIN && answer_join(keeper, peer->fd) &&
+             keeper->facts.gateway && hearers_add(&keeper->hearers, peer->fd))
+        peer->fd = -1;
+    else if (r == 0 && request.kind != SESSION_JOIN)
         answer(keeper, peer->fd, 0);
     peer->fd = fd_close(peer->fd);
     return false;
@@ -430,8 +435,8 @@ static void take_peer(struct keeper *keeper)
 /* Waits until the session is to end. */
 static void live(struct keeper *keeper)
 {
-    enum { LISTENER, OWNER, INIT, SIGNALS, GATEWAY, OTHERS };
-    struct pollfd ready[OTHERS + PEERS];
+    enum { LISTENER, OWNER, INIT, SIGNALS, GATEWAY, OTHERS, THOSE_WHO_HEAR = OTHERS + PEERS };
+    struct pollfd ready[THOSE_WHO_HEAR + HEARERS];
 
     for (;;) {
         ready[LISTENER] = (struct pollfd){.fd = keeper->listener, .events = POLLIN};
@@ -441,12 +446,14 @@ static void live(struct keeper *keeper)
         ready[GATEWAY] = (struct pollfd){.fd = keeper->gateway.fd, .events = POLLIN};
         for (size_t i = 0; i < PEERS; i++)
             ready[OTHERS + i] = (struct pollfd){.fd = keeper->peers[i].fd, .events = POLLIN};
+        hearers_wait(&keeper->hearers, ready + THOSE_WHO_HEAR);
         if (poll(ready, ARRAY_SIZE(ready), -1) < 0 && errno != EINTR)
             return;
         if (ready[OWNER].revents || ready[INIT].revents || ready[SIGNALS].revents)
             return;
         if (ready[GATEWAY].revents && gateway_hear(&keeper->gateway) < 0)
             return; /* no run would reach anything any more */
+        hearers_hear(&keeper->hearers, ready + THOSE_WHO_HEAR);
         for (size_t i = 0; i < PEERS; i++)
             if (ready[OTHERS + i].revents && keeper->peers[i].fd >= 0 && serve(keeper, &keeper->peers[i]))
                 return;
@@ -544,6 +551,7 @@ _Noreturn void session_keep(const struct session_place *place, const char *name,
                                           .gid = resolved->gid,
                                           .network = resolved->policy->network,
                                           .tmp_size = resolved->policy->limit_tmp_size,
+                                          .gateway = network_gateway(&resolved->network),
                                           .owner = owner_pid,
                                           .started = (int64_t)seconds(CLOCK_REALTIME)};
     keeper.since = seconds(CLOCK_BOOTTIME);
@@ -551,6 +559,7 @@ _Noreturn void session_keep(const struct session_place *place, const char *name,
         keeper.join[i] = -1;
     for (size_t i = 0; i < PEERS; i++)
         keeper.peers[i].fd = -1;
+    hearers_clear(&keeper.hearers, &keeper.gateway);
     if (prepare(&keeper, &error) == 0 && make_namespaces(&keeper, resolved, &error) == 0)
         (void)(listen_there(&keeper, &error) ?: enter_mounts(&keeper, &error));
     if (agree(&keeper, &error) && let_go(&keeper))

@@ -12,7 +12,7 @@
 
 #include <sys/un.h>
 
-#define SESSION_VERSION 1
+#define SESSION_VERSION 2
 
 #define SESSION_LOCK   ".lock"
 #define SESSION_SOCKET ".socket"
@@ -20,7 +20,9 @@
 enum session_request_kind {
     SESSION_NOTHING = 0,
     SESSION_INFO, /* the facts */
-    SESSION_JOIN, /* the facts, and the namespaces in the order of enum channel_join */
+    SESSION_JOIN, /* the facts, and the namespaces in the order of enum channel_join. With a list, what the
+                     gateway says of connections follows, until the connection ends; any packet asks for what
+                     has been counted so far */
     SESSION_END,  /* answered when the last process is gone */
 };
 

@@ -107,7 +107,7 @@ rights = []
 if lock is not None:
     file = "/dev/null" if how == "other" else "/proc/self/fd/%d/%s.lock" % (place, name)
     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [os.open(file, lock)]))]
-s.sendmsg([struct.pack("II", 1, int(kind))], rights)
+s.sendmsg([struct.pack("II", 2, int(kind))], rights)
 data, ancillary, _, _ = s.recvmsg(256, 64)
 print(struct.unpack("Ii", data[:8])[1] if data else "nothing", sum(len(a[2]) // 4 for a in ancillary))
 P

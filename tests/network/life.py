@@ -318,6 +318,32 @@ def advisory():
     tap.ok(run.status == 125 and run.report['error']['reason'] == 'not-openable', 'which means nothing without a list', run)
 
 
+def live():
+    """What a session's gateway refuses is told while the run is there, and no rule is added for it."""
+    ours, theirs = socket.socketpair()
+    front = [*outside.NO_CAPABILITIES, CONFINE, 'run', '--session', 'listed', '--control', f'fd:{theirs.fileno()}', '--', 'sh', '-c', 'curl -sS http://other.test/; exec sleep 600']
+    process = subprocess.Popen(front, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=[theirs.fileno()], cwd=Run.directory)
+    theirs.close()
+    ours.settimeout(60)
+    lines, said = ours.makefile('r', encoding='utf-8'), []
+    for line in lines:
+        said.append(json.loads(line))
+        if said[-1]['type'] == 'connection':
+            break
+    tap.ok(said and said[-1].get('name') == 'other.test' and said[-1].get('refused') == 'not-listed', 'a run of a session hears of a refusal at once', said)
+    ours.sendall(b'{"type": "allow", "rule": "other.test"}\n')
+    for line in lines:
+        said.append(json.loads(line))
+        if said[-1]['type'] in ('allowed', 'error'):
+            break
+    tap.ok(said[-1]['type'] == 'error' and said[-1].get('reason') == 'session-decides', 'and adds no rule, for other runs would have it as well', said[-1])
+    ours.sendall(b'{"type": "kill"}\n')
+    for line in lines:
+        pass
+    process.wait(60)
+    ours.close()
+
+
 def session():
     place = world.dir + '/sessions'
     os.mkdir(place, 0o700)
@@ -329,12 +355,32 @@ def session():
         run = Run(['--session', 'listed'], ['curl', '-sS', 'http://web.test/hello'])
         claim = [one for one in run.report['surfaces'] if one['id'] == 'net.listed'][0]
         tap.ok(run.status == 0 and run.out == 'hello\n' and claim['state'] == 'enforced', f'run {turn} of it reaches what is listed', f'{run} {claim}')
-    run = Run(['--session', 'listed'], ['curl', '-sS', 'http://other.test/hello'])
-    tap.ok(run.status == 6, 'and nothing else', run)
+    for turn in ('first', 'second'):  # the gateway tells a name once, and counts it then
+        run = Run(['--session', 'listed', '-v'], ['curl', '-sS', 'http://other.test/hello'])
+        told = [item for item in run.report['denials']['items'] if item['address'] == 'other.test']
+        tap.ok(run.status == 6 and run.refused().get('other.test') == 'not-listed' and run.network()['shared'], f'and nothing else, which its report says, the {turn} time', run)
+        tap.ok(told and told[0]['evidence'] == 'refused' and told[0]['grant_option'] is None and run.report['escalation'] is None,
+               f'as refused, and offers nothing that a run of it refuses, the {turn} time', told)
+    plain = subprocess.run([*outside.NO_CAPABILITIES, CONFINE, 'run', '--session', 'listed', '-v', '--', 'curl', '-sS', 'http://other.test/hello'],
+                           cwd=Run.directory, capture_output=True, text=True, check=False)
+    tap.ok('--allow other.test at confine session start' in plain.stderr, 'but where it could be allowed', plain.stderr)
+    run = Run(['--session', 'listed'], ['curl', '-sS', 'http://web.test/hello'])
+    tap.ok([row['name'] for row in run.network()['connections']] == ['web.test'] and run.network()['connections'][0]['received'] > 0 and not run.refused(),
+           'a run has what came while it was there, and nothing of before', run)
     run = Run(['--session', 'listed'], ['python3', '-c', f'import socket; socket.create_connection(("{PRIVATE}", 80))'])
     denials = run.report['denials']
     tap.ok(run.status == 1 and not denials['complete'] and denials['reason'] == 'session-network' and run.report['escalation'] is None,
-           'what a session refuses is said to be unseen, and no option offered that a run of it refuses', denials)
+           'what is refused inside of a session is said to be unseen', denials)
+    wrong = validate('report.schema.json', [run.report])
+    tap.ok(not wrong, 'the report of a run of a session is as its schema says', wrong)
+    live()
+    service = free_port()
+    serve_here(service)
+    done = subprocess.run([*front, 'start', 'forwards', '--owner', str(os.getpid()), '--forward', f'{service}:8080'], capture_output=True, text=True, check=False)
+    run = Run(['--session', 'forwards'], ['python3', '-c', 'import socket; s = socket.create_connection(("127.0.0.1", 8080)); s.sendall(b"x"); print(s.recv(99).decode())'])
+    tap.ok(done.returncode == 0 and 'from this machine' in run.out and run.network()['shared'] and run.network()['connections'][0]['protocol'] == 'forward',
+           'a service of this machine is reached in a session', f'{done} {run}')
+    subprocess.run([*front, 'end', 'forwards'], capture_output=True, check=False)
     run = Run(['--session', 'listed', '--allow', 'other.test'], ['true'])
     tap.ok(run.status == 125 and run.report['error']['reason'] == 'session-decides', 'a run adds no rules', run)
     for pid in processes(b' --channel '):

@@ -1,0 +1,122 @@
+/*
+ * gateway_shared.c - the gateway of a session, as one of its runs hears it.
+ *
+ * Theory of operation. One gateway serves all runs of a session, and a connection says nothing of the run
+ * that it came from: the address is the session's, and whoever it belongs to may live on behind a run. So a
+ * run hears of all that comes while it is there; the keeper passes on what the gateway says about
+ * connections, and nothing else. Whether it is this run's, only the time says, and the report says so
+ * (`shared`).
+ *
+ * Should:  hear, at the end, what the gateway has only counted so far.
+ * Mustn't: end the run when nothing more can be heard, or let it change what other runs reach.
+ */
+#include "run/gateway.h"
+
+#include "run/supervise.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+
+#define LAST_MS 2000 /* how long its last words may take */
+
+int gateway_share(struct gateway *gateway, const struct plan *plan, const struct resolved *resolved,
+                  struct report *report)
+{
+    const struct session *session = resolved->session;
+
+    if (!session || session->told < 0)
+        return 0;
+    gateway->plan = plan;
+    gateway->resolved = resolved;
+    gateway->report = report;
+    gateway->shared = true;
+    gateway->fd = fcntl(session->told, F_DUPFD_CLOEXEC, 3);
+    if (gateway->fd >= 0)
+        return 0;
+    return error_set(&report->error, ERROR_SANDBOX_UNAVAILABLE, errno, "session-silent",
+                     "session %s: its keeper cannot be heard: %s", session->name, strerror(errno));
+}
+
+/* What comes from here on is not known. */
+static void stop_hearing(struct gateway *gateway)
+{
+    if (gateway->polling)
+        uv_poll_stop(&gateway->poll);
+    gateway->polling = false;
+    gateway->fd = fd_close(gateway->fd);
+}
+
+static void on_said(uv_poll_t *handle, int status, int events)
+{
+    struct gateway *gateway = handle->data;
+    int r;
+
+    (void)status;
+    (void)events;
+    while ((r = gateway_hear(gateway)) > 0)
+        ;
+    if (r < 0)
+        stop_hearing(gateway);
+}
+
+static int start_hearing(void *self, struct supervision *supervision, uv_loop_t *uv)
+{
+    struct gateway *gateway = self;
+
+    gateway->supervision = supervision;
+    gateway->poll.data = gateway;
+    return uv_poll_init(uv, &gateway->poll, gateway->fd);
+}
+
+static void go_hearing(void *self)
+{
+    struct gateway *gateway = self;
+
+    gateway->polling = uv_poll_start(&gateway->poll, UV_READABLE, on_said) == 0;
+}
+
+static int allow_rule(void *self, const char *rule, struct error *error)
+{
+    const struct gateway *gateway = self;
+    const char *name = gateway->resolved->session->name;
+
+    error_set(error, ERROR_USAGE, EPERM, "session-decides",
+              "allow: what session %s reaches was decided when it was started, for all of its runs", name);
+    return error_hint(error, "confine session end %s, and confine session start %s with --allow %s", name,
+                      name, rule);
+}
+
+/* The word that asks for it is any. */
+static bool hear_rest(struct gateway *gateway)
+{
+    uint64_t until = supervise_now_ns() + LAST_MS * UINT64_C(1000000);
+
+    gateway->told = false;
+    if (gateway->fd < 0 || channel_send(gateway->fd, "t", 1, NULL, 0) < 0)
+        return false;
+    while (!gateway->told) {
+        struct pollfd said = {.fd = gateway->fd, .events = POLLIN};
+        uint64_t now = supervise_now_ns();
+
+        if (now >= until || (poll(&said, 1, (int)((until - now) / 1000000U) + 1) < 0 && errno != EINTR) ||
+            gateway_hear(gateway) < 0)
+            return false;
+    }
+    return true;
+}
+
+static void end_hearing(void *self)
+{
+    struct gateway *gateway = self;
+
+    if (!hear_rest(gateway))
+        strings_add(&gateway->report->warnings,
+                    "session-silent: not all was heard of the session's network; the connections in the "
+                    "report may not be all");
+    stop_hearing(gateway);
+}
+
+const struct part_calls gateway_shared_part = {
+    .start = start_hearing, .go = go_hearing, .allow = allow_rule, .end = end_hearing};

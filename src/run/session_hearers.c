@@ -1,0 +1,80 @@
+/*
+ * session_hearers.c - see session_hearers.h.
+ *
+ * Should:  answer whoever asks for what is only counted when that very question has been answered by the
+ *          gateway: the answer to an earlier one may have left something out.
+ * Mustn't: wait for a run. One that does not take what it is told is told nothing more, and sees that.
+ */
+#include "run/session_hearers.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+static void send_to(struct hearers *hearers, size_t index, const char *packet, size_t size)
+{
+    if (send(hearers->fd[index], packet, size, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)size)
+        hearers->fd[index] = fd_close(hearers->fd[index]);
+}
+
+static void pass_on(void *self, const char *packet, size_t size)
+{
+    struct hearers *hearers = self;
+    bool told = hearers->gateway->told;
+
+    hearers->gateway->told = false;
+    hearers->answers += told;
+    for (size_t i = 0; i < HEARERS; i++) {
+        if (hearers->fd[i] < 0 || (told && (hearers->asked[i] == 0 || hearers->asked[i] > hearers->answers)))
+            continue;
+        if (told)
+            hearers->asked[i] = 0;
+        send_to(hearers, i, packet, size);
+    }
+}
+
+void hearers_clear(struct hearers *hearers, struct gateway *gateway)
+{
+    *hearers = (struct hearers){.gateway = gateway};
+    for (size_t i = 0; i < HEARERS; i++)
+        hearers->fd[i] = -1;
+    gateway->heard = pass_on;
+    gateway->hearer = hearers;
+}
+
+bool hearers_add(struct hearers *hearers, int fd)
+{
+    for (size_t i = 0; i < HEARERS; i++) {
+        if (hearers->fd[i] >= 0)
+            continue;
+        if (gateway_say(hearers->gateway, "anew", NULL, NULL) < 0)
+            return false;
+        hearers->fd[i] = fd;
+        hearers->asked[i] = 0;
+        return true;
+    }
+    return false;
+}
+
+void hearers_wait(const struct hearers *hearers, struct pollfd *ready)
+{
+    for (size_t i = 0; i < HEARERS; i++)
+        ready[i] = (struct pollfd){.fd = hearers->fd[i], .events = POLLIN};
+}
+
+void hearers_hear(struct hearers *hearers, const struct pollfd *ready)
+{
+    for (size_t i = 0; i < HEARERS; i++) {
+        char word;
+        ssize_t got;
+
+        if (ready[i].revents == 0 || hearers->fd[i] != ready[i].fd)
+            continue;
+        got = recv(hearers->fd[i], &word, sizeof(word), MSG_DONTWAIT);
+        if (got < 0 && (errno == EAGAIN || errno == EINTR))
+            continue;
+        if (got > 0 && gateway_say(hearers->gateway, "tell", NULL, NULL) == 0)
+            hearers->asked[i] = ++hearers->asks;
+        else
+            hearers->fd[i] = fd_close(hearers->fd[i]);
+    }
+}
