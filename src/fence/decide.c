@@ -39,11 +39,25 @@ static int open_plain(const char *path, uint64_t flags)
 
 /* --- what the policy names ------------------------------------------------------------------------------ */
 
-static int add_mark(struct fence *fence, const struct fence_mark *mark)
+/* Keeps the object at PATH open: its number would go to another one with its end. What is not there any more
+ * is held by its name alone. Return: 0 or -errno. */
+static int add_mark(struct fence *fence, const char *path, enum denial_rule rule, size_t index)
 {
-    if (!array_more(&fence->marks, fence->mark_count, sizeof(*mark)))
-        return -ENOMEM;
-    fence->marks[fence->mark_count++] = *mark;
+    int fd = open_plain(path, 0), r = 0;
+    struct stat st;
+
+    if (fd < 0)
+        return fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP ? 0 : fd;
+    if (fstat(fd, &st) != 0)
+        r = -errno;
+    else if (!array_more(&fence->marks, fence->mark_count, sizeof(*fence->marks)))
+        r = -ENOMEM;
+    if (r < 0) {
+        close(fd);
+        return r;
+    }
+    fence->marks[fence->mark_count++] = (struct fence_mark){
+        .fd = fd, .device = st.st_dev, .inode = st.st_ino, .rule = rule, .index = index, .path = path};
     return 0;
 }
 
@@ -52,36 +66,17 @@ static int mark_hidden(struct fence *fence, const struct hidden *hidden, size_t 
     int r = 0;
 
     for (size_t i = 0; i < count && r == 0; i++)
-        r = add_mark(fence, &(struct fence_mark){.device = hidden[i].device,
-                                                 .inode = hidden[i].inode,
-                                                 .rule = DENIAL_BY_HIDE,
-                                                 .index = from + i,
-                                                 .path = hidden[i].path});
+        r = add_mark(fence, hidden[i].path, DENIAL_BY_HIDE, from + i);
     return r;
 }
 
 static int mark_protected(struct fence *fence)
 {
     const struct strings *paths = &fence->resolved->protected_paths;
-    struct stat st;
     int r = 0;
 
-    for (size_t i = 0; i < paths->count && r == 0; i++) {
-        int fd = open_plain(paths->items[i], 0);
-
-        if (fd == -ENOENT) /* it was there a moment ago; its name is held */
-            continue;
-        if (fd < 0 || fstat(fd, &st) != 0)
-            r = fd < 0 ? fd : -errno;
-        else
-            r = add_mark(fence, &(struct fence_mark){.device = st.st_dev,
-                                                     .inode = st.st_ino,
-                                                     .rule = DENIAL_BY_PROTECT,
-                                                     .index = i,
-                                                     .path = paths->items[i]});
-        if (fd >= 0)
-            close(fd);
-    }
+    for (size_t i = 0; i < paths->count && r == 0; i++)
+        r = add_mark(fence, paths->items[i], DENIAL_BY_PROTECT, i);
     return r;
 }
 
@@ -103,6 +98,8 @@ int fence_init(struct fence *fence, const struct resolved *resolved)
 
 void fence_free(struct fence *fence)
 {
+    for (size_t i = 0; i < fence->mark_count; i++)
+        close(fence->marks[i].fd);
     free(fence->marks);
     *fence = (struct fence){0};
 }

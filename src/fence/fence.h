@@ -14,6 +14,7 @@
 
 /* A hidden or a protected object, known whatever name leads to it. */
 struct fence_mark {
+    int fd; /* O_PATH, owned: so that its number stays its own */
     dev_t device;
     ino_t inode;
     enum denial_rule rule; /* DENIAL_BY_HIDE or DENIAL_BY_PROTECT */
@@ -62,8 +63,8 @@ struct fence_answer {
     char path[OBSERVE_PATH]; /* canonical; what was opened, or denied */
 };
 
-/* fence_init() - @resolved must stay. fence_free() is due either way. Return: 0, -ENOMEM, or why a protected
- * path cannot be looked at. */
+/* fence_init() - @resolved must stay. fence_free() is due either way. Return: 0, or why what the policy names
+ * cannot be looked at, as -errno. */
 int fence_init(struct fence *fence, const struct resolved *resolved);
 void fence_free(struct fence *fence);
 

@@ -93,6 +93,11 @@ static bool may_open(const struct search *search, const struct fence_object *obj
            (!(flags & FENCE_READ) || fence_allows(fence, object, DENIAL_READ, search->answer));
 }
 
+static bool ends_in_slash(const char *path)
+{
+    return path[strlen(path) - 1] == '/';
+}
+
 static enum step use_found(struct search *search, struct fence_object *object)
 {
     unsigned flags = search->flags;
@@ -104,6 +109,8 @@ static enum step use_found(struct search *search, struct fence_object *object)
         return fail(search, -r);
     if (!may_open(search, object))
         return STEP_DONE;
+    if ((flags & FENCE_CREATE) && ends_in_slash(search->path))
+        return fail(search, EISDIR);
     if (flags & FENCE_EXCLUSIVE)
         return fail(search, EEXIST);
     if (S_ISLNK(object->st.st_mode))
@@ -141,18 +148,57 @@ static bool part_path(char *path, const char **ret_directory, const char **ret_n
     return **ret_name && strcmp(*ret_name, ".") != 0 && strcmp(*ret_name, "..") != 0;
 }
 
-/* A link that leads to nothing: what is made is made there. */
-static enum step follow(struct search *search, int directory, const char *text, size_t length)
+/* Takes the slashes off the end of PATH, else the last name. Return: false: nothing is left of it. */
+static bool shorten(char *path)
+{
+    size_t length = strlen(path);
+
+    if (length < 2 && (length == 0 || path[0] == '/'))
+        return false;
+    if (path[length - 1] == '/')
+        while (length > 1 && path[length - 1] == '/')
+            length--;
+    else
+        while (length > 0 && path[length - 1] != '/')
+            length--;
+    path[length] = '\0';
+    return true;
+}
+
+/* What is wrong with the way is told only as far as the policy lets it be seen: whether something is there in
+ * a hidden directory, and whether it is a file, is not. So the part of the way that is there is asked about.
+ */
+static enum step refuse(struct search *search, int errnum)
+{
+    struct fence_object object = FENCE_OBJECT_NONE;
+    char path[OBSERVE_PATH];
+    int r = -ENOENT;
+
+    memcpy(path, search->path, strlen(search->path) + 1);
+    while (r < 0 && shorten(path))
+        r = open_path(search->base, *path ? path : ".", 0);
+    if (r < 0)
+        return fail(search, errnum);
+    object.fd = r;
+    r = fence_name(&object);
+    if (r == 0 && fence_allows(search->fence, &object, DENIAL_READ, search->answer))
+        r = -errnum;
+    fence_release(&object);
+    return r == -EAGAIN ? STEP_AGAIN : r < 0 ? fail(search, -r) : STEP_DONE;
+}
+
+/* A link that leads to nothing, in the directory of OBJECT: what is made is made there. */
+static enum step follow(struct search *search, struct fence_object *object, const char *text, size_t length)
 {
     if (search->flags & (FENCE_EXCLUSIVE | FENCE_NOFOLLOW))
-        return fail(search, search->flags & FENCE_EXCLUSIVE ? EEXIST : ELOOP);
+        return refuse(search, search->flags & FENCE_EXCLUSIVE ? EEXIST : ELOOP);
     if (++search->links > LINKS_MOST)
         return fail(search, ELOOP);
     memcpy(search->path, text, length);
     search->path[length] = '\0';
     if (search->owned)
         close(search->base);
-    search->base = directory;
+    search->base = steal_fd(&object->parent);
     search->owned = true;
     return STEP_AGAIN;
 }
@@ -190,7 +236,9 @@ static int name_missing(struct fence_object *parent, const char *name, struct fe
     return 0;
 }
 
-static enum step use_missing(struct search *search, struct fence_object *parent, struct fence_object *object)
+/* ERRNUM: why nothing was found. */
+static enum step use_missing(struct search *search, int errnum, struct fence_object *parent,
+                             struct fence_object *object)
 {
     char path[OBSERVE_PATH], text[OBSERVE_PATH];
     const char *directory, *name;
@@ -200,48 +248,35 @@ static enum step use_missing(struct search *search, struct fence_object *parent,
 
     memcpy(path, search->path, strlen(search->path) + 1);
     if (!part_path(path, &directory, &name, &slash))
-        return fail(search, ENOENT);
-    parent->fd = open_path(search->base, directory, O_DIRECTORY);
-    if (parent->fd < 0) {
-        r = parent->fd;
-        parent->fd = -1;
-        return fail(search, -r);
-    }
-    r = name_missing(parent, name, object);
-    if (r == -EAGAIN)
-        return STEP_AGAIN;
+        return refuse(search, errnum);
+    r = open_path(search->base, directory, O_DIRECTORY);
     if (r < 0)
-        return fail(search, -r);
+        return refuse(search, -r);
+    parent->fd = r;
+    r = name_missing(parent, name, object);
+    if (r < 0)
+        return r == -EAGAIN ? STEP_AGAIN : fail(search, -r);
     length = readlinkat(object->parent, name, text, sizeof(text) - 1);
-    if (length > 0 && (search->flags & FENCE_CREATE) && !slash) {
-        r = object->parent;
-        object->parent = -1;
-        if (follow(search, r, text, (size_t)length) == STEP_AGAIN)
-            return STEP_AGAIN;
-        close(r);
-        return STEP_DONE;
-    }
-    if (!(search->flags & FENCE_CREATE)) /* whether it is there is not told of what is hidden */
-        return fence_allows(search->fence, object, DENIAL_READ, search->answer) ? fail(search, ENOENT)
-                                                                                : STEP_DONE;
-    return slash ? fail(search, EISDIR) : make(search, object, name);
+    if (length > 0 && !slash)
+        return follow(search, object, text, (size_t)length);
+    return slash ? refuse(search, EISDIR) : make(search, object, name);
 }
 
 static enum step look(struct search *search)
 {
     struct fence_object object = FENCE_OBJECT_NONE, parent = FENCE_OBJECT_NONE;
     bool follows = !(search->flags & (FENCE_NOFOLLOW | FENCE_EXCLUSIVE));
+    bool makes = search->flags & FENCE_CREATE;
+    int fd = open_path(search->base, search->path, follows ? 0 : O_NOFOLLOW);
     enum step step;
 
-    object.fd = open_path(search->base, search->path, follows ? 0 : O_NOFOLLOW);
-    if (object.fd >= 0) {
+    if (fd >= 0) {
+        object.fd = fd;
         step = use_found(search, &object);
-    } else if (object.fd == -ENOENT) {
-        object.fd = -1;
-        step = use_missing(search, &parent, &object);
+    } else if (makes && (fd == -ENOENT || ends_in_slash(search->path))) {
+        step = use_missing(search, -fd, &parent, &object);
     } else {
-        step = fail(search, -object.fd);
-        object.fd = -1;
+        step = refuse(search, -fd);
     }
     fence_release(&object);
     fence_release(&parent);

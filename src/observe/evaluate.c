@@ -84,7 +84,8 @@ bool rules_apart(const struct rules *rules, const char *path)
     for (size_t i = 0; i < resolved->path_count; i++) {
         const struct resolved_path *granted = &resolved->paths[i];
 
-        if (granted->grant != GRANT_NONE && is_in_place(granted->path) && path_contains(granted->path, path))
+        if (granted->grant != GRANT_NONE && (granted->named || !granted->implied) &&
+            is_in_place(granted->path) && path_contains(granted->path, path))
             return false;
     }
     return true;

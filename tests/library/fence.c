@@ -149,7 +149,8 @@ static const struct failed {
     {"new/", O_WRONLY | O_CREAT, EISDIR},
     {"no/new", O_WRONLY | O_CREAT, ENOENT},
     {"link", O_RDONLY | O_NOFOLLOW, ELOOP},
-    {"/proc/self/fd/0", O_RDONLY, ELOOP},
+    {"magic/file", O_RDONLY, ELOOP},
+    {"round", O_RDONLY, ELOOP},
 };
 
 TEST_EACH(what_open_refuses_is_an_errno, struct failed, failed)
@@ -159,7 +160,8 @@ TEST_EACH(what_open_refuses_is_an_errno, struct failed, failed)
     char *json = NULL;
 
     put(work, "there", "");
-    need(symlinkat("there", work, "link") == 0);
+    need(symlinkat("there", work, "link") == 0 && symlinkat("/proc/self/cwd", work, "magic") == 0 &&
+         symlinkat("round", work, "round") == 0);
     check_int(confine_fence_open(fence, row->name, row->flags, 0644, &fd, &json), CONFINE_E_SYSTEM);
     check_int(errno, row->errnum);
     check(fd == 7 && json == NULL);
@@ -180,6 +182,10 @@ static const struct denied {
     {"../out/key", O_RDONLY, "hidden", "read", "hide ", "--show"},
     {"../out/key", O_WRONLY, "hidden", "write", "hide ", "--show"},
     {"../out/none", O_RDONLY, "hidden", "read", "hide ", "--show"},
+    {"../out/none/x", O_RDONLY, "hidden", "read", "hide ", "--show"},
+    {"../out/key/x", O_RDONLY, "hidden", "read", "hide ", "--show"},
+    {"../out/key/", O_WRONLY | O_CREAT, "hidden", "read", "hide ", "--show"},
+    {"../out/link", O_WRONLY | O_CREAT | O_EXCL, "hidden", "create", "hide ", "--show"},
     {"../out", O_RDONLY | O_DIRECTORY, "hidden", "read", "hide ", "--show"},
     {"to-key", O_RDONLY, "hidden", "read", "hide ", "--show"},
     {"to-out/key", O_RDONLY, "hidden", "read", "hide ", "--show"},
@@ -195,6 +201,7 @@ static const struct denied {
     {"/dev/null", O_WRONLY, "special-file", "write", "special-file", NULL},
     {"/dev/tty", O_RDONLY, "special-file", "read", "special-file", NULL},
     {"/proc/self/environ", O_RDONLY, "private-place", "read", "private-place", NULL},
+    {"/proc/self/fd/0", O_RDONLY, "private-place", "read", "private-place", NULL},
     {"/proc/1/cmdline", O_RDONLY, "private-place", "read", "private-place", NULL},
 };
 
@@ -210,7 +217,8 @@ static void fill(void)
     put(work, "held", "held");
     need(mkdirat(work, "kept", 0755) == 0 && mkfifoat(work, "fifo", 0644) == 0 &&
          symlinkat("../out/key", work, "to-key") == 0 && symlinkat("../out", work, "to-out") == 0 &&
-         symlinkat("kept", work, "to-kept") == 0 && linkat(work, "held", work, "also-held", 0) == 0);
+         symlinkat("nowhere", out, "link") == 0 && symlinkat("kept", work, "to-kept") == 0 &&
+         linkat(work, "held", work, "also-held", 0) == 0);
     put(work, "kept/in", "in");
 }
 
@@ -266,6 +274,34 @@ TEST(what_was_not_listed_is_not_read)
     check_int(confine_fence_open(fence, "../listed", O_RDONLY, 0, &fd, NULL), CONFINE_OK);
     close(fd);
     check_int(confine_fence_open(fence, "../file", O_RDONLY, 0, &fd, NULL), CONFINE_E_REFUSED);
+    confine_fence_unref(fence);
+}
+
+TEST(what_is_put_in_the_place_of_something_hidden_is_hidden)
+{
+    struct confine_fence *fence;
+    char *json = NULL;
+    int fd = 7;
+
+    put(work, "secret", "secret");
+    put(work, "other", "other");
+    need(mkdirat(out, "vault", 0755) == 0 && mkdirat(out, "vault/open", 0755) == 0);
+    fence = fence_of((const char *const[]){"--backend=landlock", "-w", "work", "-C", "work",
+                                           "--hide=work/secret?", "--hide=out/vault", "--read=out/vault/open",
+                                           NULL});
+    check_int(confine_fence_open(fence, "secret", O_RDONLY, 0, &fd, NULL), CONFINE_E_REFUSED);
+    need(renameat(work, "other", work, "secret") == 0 && renameat(out, "vault", out, "away") == 0 &&
+         mkdirat(out, "vault", 0755) == 0 && mkdirat(out, "vault/open", 0755) == 0);
+    put(out, "vault/new", "new");
+    put(out, "vault/open/new", "new");
+    check_int(confine_fence_open(fence, "secret", O_RDONLY, 0, &fd, NULL), CONFINE_E_REFUSED);
+    check_int(confine_fence_open(fence, "secret", O_WRONLY, 0, &fd, NULL), CONFINE_E_REFUSED);
+    check_int(confine_fence_open(fence, "../out/vault/new", O_RDONLY, 0, &fd, NULL), CONFINE_E_REFUSED);
+    check(fd == 7);
+    if (!check_int(confine_fence_open(fence, "../out/vault/open/new", O_RDONLY, 0, &fd, &json), CONFINE_OK))
+        test_note("%s", json);
+    confine_free(json);
+    close(fd);
     confine_fence_unref(fence);
 }
 
@@ -419,7 +455,7 @@ TEST(threads_get_what_they_asked_for)
 
 static const struct race {
     const char *name;
-    const char *one, *other; /* change places all the time */
+    const char *one, *other; /* change places all the time; NULL: a link out of here comes and goes */
     const char *path;
     int flags;
 } races[] = {
@@ -431,6 +467,7 @@ static const struct race {
     {"a directory and a link in the middle, made in", "sub", "away", "sub/new", O_WRONLY | O_CREAT},
     {"a directory, and a file for it", "sub", "file", "sub/file", O_RDONLY},
     {"a link to nothing, in and out", "nothing", "none", "nothing", O_WRONLY | O_CREAT},
+    {"nothing, and a link out", "comes", NULL, "comes", O_WRONLY | O_CREAT},
 };
 
 static int races_end;
@@ -440,7 +477,10 @@ static void *swap(void *data)
     const struct race *race = data;
 
     while (!__atomic_load_n(&races_end, __ATOMIC_RELAXED))
-        syscall(SYS_renameat2, work, race->one, work, race->other, RENAME_EXCHANGE);
+        if (race->other)
+            syscall(SYS_renameat2, work, race->one, work, race->other, RENAME_EXCHANGE);
+        else if (symlinkat("../out/none", work, race->one) != 0 || unlinkat(work, race->one, 0) != 0)
+            unlinkat(work, race->one, 0); /* the fence was faster */
     return NULL;
 }
 
