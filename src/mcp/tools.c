@@ -300,7 +300,7 @@ static json_t *answer_value(const struct mcp_outcome *outcome)
 
 json_t *mcp_answer(const struct mcp_outcome *outcome)
 {
-    static const char *const copied[] = {"outcome", "denials", "planted", "error"};
+    static const char *const copied[] = {"outcome", "denials", "planted", "planted_complete", "error"};
     const json_t *kind = json_object_get(json_object_get(outcome->report, "outcome"), "kind");
     bool started = json_is_string(kind) && strcmp(json_string_value(kind), "not-started") != 0;
     json_t *answer = content(answer_value(outcome), !started || outcome->status != 0);

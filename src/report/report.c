@@ -246,6 +246,34 @@ static void add_denials(const struct report *report, struct sentences *sentences
     text_free(&option);
 }
 
+static void add_planted(const struct planted_list *planted, struct sentences *sentences)
+{
+    size_t moved = 0;
+
+    for (size_t i = 0; i < planted->count; i++)
+        moved += planted->items[i].moved != NULL;
+    if (planted->count == 1)
+        add_sentence(
+            sentences,
+            moved ? " 1 thing that it wrote was moved aside: it would run later outside (see `planted`)."
+                  : " 1 thing that it wrote runs later outside (see `planted`).");
+    else if (planted->count > 1 && moved == planted->count)
+        add_sentence(
+            sentences,
+            " %zu things that it wrote were moved aside: they would run later outside (see `planted`).",
+            moved);
+    else if (planted->count > 1 && moved > 0)
+        add_sentence(sentences,
+                     " %zu things that it wrote run later outside; moved aside: %zu (see `planted`).",
+                     planted->count, moved);
+    else if (planted->count > 1)
+        add_sentence(sentences, " %zu things that it wrote run later outside (see `planted`).",
+                     planted->count);
+    if (planted->looked && planted->incomplete)
+        add_sentence(sentences, " Not all that it wrote was looked at for what runs later outside (%s).",
+                     planted->incomplete);
+}
+
 void report_summary(const struct report *report, char *buffer, size_t size)
 {
     struct sentences sentences = {.buffer = buffer, .size = size < SUMMARY_MAX ? size : SUMMARY_MAX};
@@ -258,11 +286,7 @@ void report_summary(const struct report *report, char *buffer, size_t size)
     add_outcome(outcome, &sentences);
     add_network(report, &sentences);
     add_gaps(report, &sentences);
-    if (report->planted.count == 1)
-        add_sentence(&sentences, " 1 thing that it wrote runs later outside (see `planted`).");
-    else if (report->planted.count > 1)
-        add_sentence(&sentences, " %zu things that it wrote run later outside (see `planted`).",
-                     report->planted.count);
+    add_planted(&report->planted, &sentences);
     if (outcome->kind == OUTCOME_NOT_STARTED || report_enforcement(report) == ENFORCEMENT_NONE)
         return;
     add_approvals(report, &sentences);

@@ -60,6 +60,13 @@ static int say(void *data, const char *kind, const char *path, const char *runs,
     return write_texts(kind, path, runs, detail);
 }
 
+static const char *why_stays(const struct found *found, int errnum)
+{
+    if (errnum == EEXIST && strcmp(found->kind, "git-setting") == 0)
+        return "a .lock beside it, of git's or of the command's, is in the way";
+    return strerror(errnum);
+}
+
 /* What was found goes aside. One that cannot is said, and the others go. */
 static int move_all(const struct output *output)
 {
@@ -72,7 +79,8 @@ static int move_all(const struct output *output)
 
         snprintf(number, sizeof(number), "%zu", i);
         if (moved != 0)
-            r = write_texts("moved", number, to ? to : "", moved < 0 ? strerror(-moved) : "");
+            r = write_texts("moved", number, to ? to : "",
+                            moved < 0 ? why_stays(&output->found[i], -moved) : "");
     }
     return r;
 }

@@ -283,7 +283,14 @@ def quarantine(backend):
     with Tree() as tree:
         tree.run('touch .git/config.lock; git config -f x core.pager x; mv x .git/config; echo x > .envrc', '--planted=quarantine', '--unprotect=@runs-later', backend=backend)
         stays = {item['path'].replace(tree.path + '/', ''): (item['moved'] is not None, item['stays']) for item in tree.report['planted']}
-        tap.ok(stays['.git/config'] == (False, 'File exists') and stays['.envrc'][0], f'{backend}: quarantine: what cannot be moved is said', stays)
+        tap.ok(stays['.git/config'] == (False, "a .lock beside it, of git's or of the command's, is in the way") and stays['.envrc'][0], f'{backend}: quarantine: what cannot be moved is said', stays)
+        tap.ok(' 2 things that it wrote run later outside; moved aside: 1 (see' in tree.report['summary'], f'{backend}: quarantine: the summary says what stays',
+               tree.report['summary'])
+        tree.run('rm -f .git/config.lock; mkdir shut; echo x > shut/.envrc; chmod 0 shut; echo x > .envrc', '--planted=quarantine', backend=backend)
+        tap.ok(' 1 thing that it wrote was moved aside: it would run' in tree.report['summary'] and
+               ' Not all that it wrote was looked at for what runs later outside (unreadable-directories).' in tree.report['summary'] and
+               tree.report['planted_complete'] is False, f'{backend}: and what could not be looked at', tree.report['summary'])
+        os.chmod(tree.path + '/shut', 0o700)
 
 
 def same_as_git():
