@@ -8,6 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 : "${CONFINE_STAGE:?directory with bin/confine}"
 confine=$CONFINE_STAGE/bin/confine
 schema=$here/../../docs/report.schema.json
+validate=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/validate
 # Where a view is private, /tmp is not the one of outside.
 case ${CONFINE_BACKEND:-landlock}:${TMPDIR:-/tmp} in
 landlock:*) ;;
@@ -66,19 +67,25 @@ has_line() {
     grep -qF -- "$1" "$dir/err" || why "the line does not hold: $1" || return 1
 }
 
-# field KEY FILE: a value of a report, as `.error.reason`.
-field() {
-    python3 -c 'import json, sys
-value = json.load(open(sys.argv[2]))
-for key in sys.argv[1].strip(".").split("."):
-    value = value[key] if value is not None else None
-print("null" if value is None else value)' "$1" "$2"
+# ask QUESTION WORD...: one of `validate --serve`, which the first question starts and our end ends; its answer goes to the
+# standard output. A subshell that does not have it starts one of its own.
+ask() {
+    local code text
+    if [ -z "${reader_PID:-}" ] || ! { : >&"${reader[1]}"; } 2>/dev/null; then
+        coproc reader { exec "$validate" --serve "$schema" 2>>"$dir/why"; }
+        disown "$reader_PID" # nobody waits for it
+    fi
+    printf '%s\0' "$@" >&"${reader[1]}" && IFS= read -r -d '' -u "${reader[0]}" code &&
+        IFS= read -r -d '' -u "${reader[0]}" text || { echo "no answer to: $*"; return 1; }
+    [ -z "$text" ] || printf '%s\n' "$text"
+    return "$code"
 }
 
+# field KEY FILE: a value of a report, as `.error.reason`.
+field() { ask field "$1" "$2"; }
+
 # valid FILE: a report is what the schema says.
-valid() {
-    "$here/validate" "$schema" "$1" >>"$dir/why" 2>&1
-}
+valid() { ask valid "$1" >>"$dir/why" 2>&1; }
 
 # refused NAME STATUS REASON TEXT WORD...: `confine run WORD...` with a report on descriptor 9 ends with STATUS,
 # one line that holds TEXT, a valid report with REASON, and without having run anything. In WORD... the command
@@ -105,13 +112,7 @@ wrapper=()
 run_with_report() { "${wrapper[@]}" "$confine" run --report fd:9 "$@" 9>"$dir/report"; }
 
 # report EXPRESSION: does it hold of the report `r`, and its surfaces `s` by name?
-report() {
-    python3 -c 'import json, sys
-r = json.load(open(sys.argv[1]))
-s = {x["id"]: x for x in r["surfaces"] or []}
-sys.exit(0 if eval(sys.argv[2]) else "not true: %s: %s %s %s" % (sys.argv[2], r["outcome"], r["error"], r["warnings"]))' \
-        "$dir/report" "$1" 2>>"$dir/why"
-}
+report() { ask report "$1" "$dir/report" 2>&1 >>"$dir/why"; }
 
 # run STATUS NAME EXPRESSION WORD...: with the workspace, the backend of this test, and a report of which that holds.
 run() {
