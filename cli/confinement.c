@@ -155,8 +155,6 @@ int confinement_resolve(struct confinement *confinement, const struct options *o
         result = policy_load_layers(policy, &options->policies, error);
     if (result == 0)
         result = options_apply(options, policy, error);
-    if (result == 0)
-        result = later_refuse(options, policy, error);
     if (result == 0 && options->command & FOR_EXEC)
         result = later_refuse_exec(options, policy, error);
     if (result == 0 && options->command & FOR_RUN)
@@ -177,13 +175,11 @@ int confinement_resolve(struct confinement *confinement, const struct options *o
     if (result == 0)
         result = narrow(confinement, env, error);
     confinement->resolved.session = confinement->session;
-    if (result == 0) /* the workspace's file may have added limits */
-        result = later_refuse(options, policy, error);
     if (result == 0)
         result = session_fit(confinement->session, policy, error);
     if (result == 0)
         result = session_fit_user(confinement->session, &confinement->resolved, error);
-    if (result == 0 && options->command & FOR_EXEC)
+    if (result == 0 && options->command & FOR_EXEC) /* the workspace's file may have added limits */
         result = later_refuse_exec(options, policy, error);
     return result;
 }

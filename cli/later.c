@@ -1,7 +1,7 @@
 /*
- * later.c - the tables of what is refused: not in this version, and not in `exec`.
+ * later.c - the tables of what is refused: in `run`, and in `exec`.
  *
- * Should:  name what asked (an option, or a file and its line), the surface, and what works instead.
+ * Should:  name what asked (an option, or a file and its line), and the surface.
  * Mustn't: look at options only: a policy file that asks for a limit must not run without it.
  */
 #include "cli/later.h"
@@ -25,7 +25,6 @@ struct row {
     unsigned value;
     const char *surface; /* "": none */
     const char *what;
-    const char *instead;
 };
 
 #define VALUE(key, field, value, ...)                                                                        \
@@ -49,38 +48,33 @@ struct row {
         ASKS_OWN, own, 0, 0, __VA_ARGS__                                                                     \
     }
 
-static const struct row later_rows[] = {
-    OWN(OWN_FROM_CODEX, "", "reading the settings of codex", "write a policy file"),
-};
-
 /* What stands between the caller and the command in `confine run` are pipes. */
 static const struct row run_rows[] = {
-    VALUE(KEY_TTY, tty, TTY_INHERIT, "tty.inject", "the caller's own terminal", ""),
+    VALUE(KEY_TTY, tty, TTY_INHERIT, "tty.inject", "the caller's own terminal"),
 };
 
 static const struct row exec_rows[] = {
-    VALUE(KEY_PLANTED, planted, PLANTED_QUARANTINE, "later.exec", "quarantine", ""),
-    VALUE(KEY_PLANTED, planted, PLANTED_REPORT, "later.exec", "a look at the tree when the run has ended",
-          ""),
-    OWN(OWN_REPORT, "", "a report", ""),
-    OWN(OWN_CONTROL, "", "a control channel", ""),
-    OWN(OWN_SESSION, "", "a run in a session", ""),
-    AMOUNT(KEY_LIMIT_TIME, limit_time_ms, "limit.time", "a time limit", ""),
-    AMOUNT(KEY_LIMIT_MEMORY, limit_memory, "limit.memory", "the limit memory", ""),
-    AMOUNT(KEY_LIMIT_PROCESSES, limit_processes, "limit.processes", "the limit processes", ""),
-    AMOUNT(KEY_LIMIT_OUTPUT, limit_output, "limit.output", "the limit output", ""),
-    AMOUNT(KEY_LIMIT_CPU, limit_cpu_ms, "limit.cpu", "the limit cpu", ""),
-    NAMED(KEY_GRACE, "", "a time between two signals", ""),
-    NAMED(KEY_WAIT_ALL, "proc.survivor", "waiting for what is left", ""),
-    VALUE(KEY_NETWORK, network, NETWORK_LISTED, "net.listed", "the gateway of a listed network", ""),
-    LIST(LIST_FORWARD, "net.tcp", "the gateway of a forwarded port", ""),
-    LIST(LIST_PUBLISH, "net.tcp", "the gateway of a published port", ""),
-    VALUE(KEY_TMP, tmp, TMP_PRIVATE, "", "a temp directory that somebody removes", ""),
-    VALUE(KEY_TTY, tty, TTY_NONE, "tty.inject", "taking the terminal away", ""),
-    VALUE(KEY_TTY, tty, TTY_PRIVATE, "tty.inject", "a terminal of the command's own", ""),
-    NAMED(KEY_SIZE, "", "a terminal of the command's own", ""),
-    NAMED(KEY_PLANTED, "later.exec", "a look at the tree when the run has ended", ""),
-    NAMED(KEY_DENIALS, "", "an observer", ""),
+    VALUE(KEY_PLANTED, planted, PLANTED_QUARANTINE, "later.exec", "quarantine"),
+    VALUE(KEY_PLANTED, planted, PLANTED_REPORT, "later.exec", "a look at the tree when the run has ended"),
+    OWN(OWN_REPORT, "", "a report"),
+    OWN(OWN_CONTROL, "", "a control channel"),
+    OWN(OWN_SESSION, "", "a run in a session"),
+    AMOUNT(KEY_LIMIT_TIME, limit_time_ms, "limit.time", "a time limit"),
+    AMOUNT(KEY_LIMIT_MEMORY, limit_memory, "limit.memory", "the limit memory"),
+    AMOUNT(KEY_LIMIT_PROCESSES, limit_processes, "limit.processes", "the limit processes"),
+    AMOUNT(KEY_LIMIT_OUTPUT, limit_output, "limit.output", "the limit output"),
+    AMOUNT(KEY_LIMIT_CPU, limit_cpu_ms, "limit.cpu", "the limit cpu"),
+    NAMED(KEY_GRACE, "", "a time between two signals"),
+    NAMED(KEY_WAIT_ALL, "proc.survivor", "waiting for what is left"),
+    VALUE(KEY_NETWORK, network, NETWORK_LISTED, "net.listed", "the gateway of a listed network"),
+    LIST(LIST_FORWARD, "net.tcp", "the gateway of a forwarded port"),
+    LIST(LIST_PUBLISH, "net.tcp", "the gateway of a published port"),
+    VALUE(KEY_TMP, tmp, TMP_PRIVATE, "", "a temp directory that somebody removes"),
+    VALUE(KEY_TTY, tty, TTY_NONE, "tty.inject", "taking the terminal away"),
+    VALUE(KEY_TTY, tty, TTY_PRIVATE, "tty.inject", "a terminal of the command's own"),
+    NAMED(KEY_SIZE, "", "a terminal of the command's own"),
+    NAMED(KEY_PLANTED, "later.exec", "a look at the tree when the run has ended"),
+    NAMED(KEY_DENIALS, "", "an observer"),
 };
 
 /* Where a row was asked for, or false. */
@@ -140,20 +134,6 @@ static const struct row *find_asked(const struct row *rows, size_t count, const 
         return &rows[i];
     }
     return NULL;
-}
-
-int later_refuse(const struct options *options, const struct policy *policy, struct error *error)
-{
-    char where[600];
-    const struct row *row =
-        find_asked(later_rows, ARRAY_SIZE(later_rows), options, policy, where, sizeof(where));
-
-    if (!row)
-        return 0;
-    error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "not-in-this-version",
-              "%s: %s is not in this version", where, row->what);
-    error_surface(error, row->surface);
-    return error_hint(error, "%s", row->instead);
 }
 
 int later_refuse_run(const struct options *options, const struct policy *policy, struct error *error)

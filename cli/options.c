@@ -110,7 +110,7 @@ const struct option option_table[] = {
     {"from-srt", 0, "FILE", OPTION_OWN, OWN_FROM_SRT, FOR_POLICY, output_group,
      "print the settings of the sandbox-runtime as a policy"},
     {"from-codex", 0, "FILE", OPTION_OWN, OWN_FROM_CODEX, FOR_POLICY, output_group,
-     "convert the settings of codex; not in this version"},
+     "print the settings of codex (config.toml) as a policy, and what has no equal"},
     {"quiet", 'q', NULL, OPTION_OWN, OWN_QUIET, FOR_ALL, output_group, "no lines for people but errors"},
     {"verbose", 'v', NULL, OPTION_OWN, OWN_VERBOSE, FOR_ALL, output_group, "everything for people"},
     {"help", 'h', NULL, OPTION_OWN, OWN_HELP, FOR_ALL | FOR_PROBE | FOR_SESSION, output_group, "this text"},

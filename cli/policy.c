@@ -9,6 +9,7 @@
 #include "policy/convert.h"
 #include "policy/policy_explain.h"
 #include "policy/policy_files.h"
+#include "util/toml.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -110,28 +111,66 @@ static int explain(const struct confinement *confinement, const struct options *
     return 0;
 }
 
-/* The settings of another sandbox as a policy on stdout, and on stderr what they have that it has not. */
-static int convert(const char *file, struct text *text, struct error *error)
+static int parse_json(const char *file, const char *data, size_t length, json_t **ret, struct error *error)
+{
+    struct document document;
+    int r = document_parse(&document, file, data, length, error);
+
+    if (r == 0)
+        *ret = json_incref(document.root);
+    document_free(&document);
+    return r;
+}
+
+/* Whose settings can be made a policy. */
+static const struct conversion {
+    int own;
+    int (*parse)(const char *file, const char *text, size_t length, json_t **ret, struct error *error);
+    int (*convert)(const char *file, const json_t *root, const char *directory, json_t **ret,
+                   struct strings *notes, struct error *error);
+} conversions[] = {
+    {OWN_FROM_SRT, parse_json, convert_srt},
+    {OWN_FROM_CODEX, toml_parse, convert_codex},
+};
+
+static const struct conversion *conversion_asked(const struct options *options)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(conversions); i++)
+        if (options_value(options, OPTION_OWN, conversions[i].own))
+            return &conversions[i];
+    return NULL;
+}
+
+static int read_settings(const struct conversion *conversion, const char *file, json_t **ret,
+                         struct error *error)
 {
     _cleanup_fd_ int fd = open(file, O_RDONLY | O_NOCTTY | O_CLOEXEC);
     _cleanup_free_ char *data = NULL;
-    struct document document = {0};
-    struct strings notes = {0};
-    char directory[PATH_MAX];
-    json_t *policy = NULL;
-    struct text lines = {0};
     size_t length = 0;
-    char *dump;
     int r = fd < 0 ? -errno : fd_read_all(fd, POLICY_BYTES, &data, &length);
 
-    if (r == 0 && !getcwd(directory, sizeof(directory)))
-        r = -errno;
     if (r < 0)
         return error_set(error, ERROR_POLICY_INVALID, -r, "policy-missing", "%s: %s", QUOTE(file),
                          strerror(-r));
-    r = document_parse(&document, file, data, length, error);
+    return conversion->parse(file, data, length, ret, error);
+}
+
+/* The settings of another sandbox as a policy on stdout, and on stderr what they have that it has not. */
+static int convert(const struct conversion *conversion, const char *file, struct text *text,
+                   struct error *error)
+{
+    struct strings notes = {0};
+    char directory[PATH_MAX];
+    json_t *settings = NULL, *policy = NULL;
+    struct text lines = {0};
+    char *dump = NULL;
+    int r = read_settings(conversion, file, &settings, error);
+
+    if (r == 0 && !getcwd(directory, sizeof(directory)))
+        r = error_set(error, ERROR_POLICY_INVALID, errno, "policy-missing", "the current directory: %s",
+                      strerror(errno));
     if (r == 0)
-        r = convert_srt(&document, directory, &policy, &notes, error);
+        r = conversion->convert(file, settings, directory, &policy, &notes, error);
     dump = r == 0 ? json_dumps(policy, JSON_INDENT(2) | JSON_ENSURE_ASCII) : NULL;
     if (r == 0 && !dump)
         r = error_no_memory(error);
@@ -141,9 +180,9 @@ static int convert(const char *file, struct text *text, struct error *error)
         text_addf(&lines, "confine: %s\n", notes.items[i]);
     cli_say(&lines);
     free(dump);
+    json_decref(settings);
     json_decref(policy);
     strings_free(&notes);
-    document_free(&document);
     return r;
 }
 
@@ -154,11 +193,12 @@ int command_policy(char **argv, char **envp)
     struct error error = {0};
     struct text text = {0};
     int result = options_parse(&options, "policy", FOR_POLICY, argv, &error), status;
+    const struct conversion *conversion = result == 0 ? conversion_asked(&options) : NULL;
 
     if (result == 0 && options.help) {
         help_command(command_by_name("policy"), &text);
-    } else if (result == 0 && options_value(&options, OPTION_OWN, OWN_FROM_SRT)) {
-        result = convert(options_value(&options, OPTION_OWN, OWN_FROM_SRT), &text, &error);
+    } else if (conversion) {
+        result = convert(conversion, options_value(&options, OPTION_OWN, conversion->own), &text, &error);
     } else if (result == 0) {
         result = confinement_resolve(&confinement, &options, envp, &error);
         if (result == 0)

@@ -140,8 +140,6 @@ static int apply(struct policy *policy, struct options *options, unsigned bit, c
     need(result == 0);
     need(policy_init(policy, error) == 0);
     result = options_apply(options, policy, error);
-    if (result == 0)
-        result = later_refuse(options, policy, error);
     if (result == 0 && bit == FOR_RUN)
         result = later_refuse_run(options, policy, error);
     if (result == 0 && bit == FOR_EXEC)

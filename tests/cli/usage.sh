@@ -38,7 +38,6 @@ usage "probe: unknown backend" "there is no backend" probe --backend lndlock
 usage "policy: path below a file" "Not a directory" policy /etc/passwd/x
 usage "policy: .. behind something that does not exist" "No such file" policy /nowhere/../etc
 usage "two workspaces" "b, after a: there is one workspace (more that is writable: --write b)" run -w a -w b -- touch "$dir/ran"
-usage "policy: conversion of codex is not in this version" "not in this version" policy --from-codex x
 
 # What is asked for and not in this version names its surface in the report and what works instead in the line.
 refused "network listed without namespaces" 125 no-network-namespace "say --open net.listed" -b landlock -n listed -- touch "$dir/ran"
