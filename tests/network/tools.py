@@ -21,11 +21,26 @@ import threading
 import outside
 from outside import Outside, Run, Tap, WORLD, SIX, PRIVATE
 
-outside.enter()
 LONG = os.environ.get('CONFINE_LONG')
+
+
+def fetch_grpc():
+    """The directory that has a gRPC of npm's, from the registry that is configured here; None: it is not to be had."""
+    place = os.path.join(os.environ['CONFINE_BUILD'], 'grpc')
+    package = place + '/node_modules/@grpc/grpc-js/package.json'
+    if not os.path.exists(package) and outside.have('npm'):
+        subprocess.run(['npm', 'install', '--no-audit', '--no-fund', '--ignore-scripts', '--fetch-retries', '0', '--prefix', place, '@grpc/grpc-js@1'],
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    return place if os.path.exists(package) else None
+
+
+# There is no registry where the test is from here on.
+if LONG and 'CONFINE_GRPC' not in os.environ:
+    os.environ['CONFINE_GRPC'] = fetch_grpc() or ''
+outside.enter()
 tap = Tap()
 NAMES = {'web.test': [WORLD, SIX], 'four.test': [WORLD], 'six.test': [SIX], 'git.test': [WORLD], 'deb.test': [WORLD], 'npm.test': [WORLD],
-         'ws.test': [WORLD], 'h2.test': [WORLD], 'deep.under.wild.test': [WORLD], 'other.test': [WORLD], 'private.test': [PRIVATE]}
+         'ws.test': [WORLD], 'h2.test': [WORLD], 'grpc.test': [WORLD], 'deep.under.wild.test': [WORLD], 'other.test': [WORLD], 'private.test': [PRIVATE]}
 world = Outside(NAMES, f'{WORLD} hosts.test also.wild.test # a comment\n{PRIVATE}\tcorp.test\n127.0.1.1 own.test\n')
 www = world.dir + '/www'
 world.write('www/hello', 'hello\n')
@@ -255,18 +270,65 @@ H2_CLIENT = '''
 const c = require('http2').connect('http://h2.test:8443'); const r = c.request({':path': '/'});
 r.on('data', d => process.stdout.write(d)); r.on('end', () => c.close()); r.end();
 '''
+# A service without a description of it: what is sent are its bytes.
+GRPC_METHODS = "{say: {path: '/test.Echo/Say', requestStream: false, responseStream: false, requestSerialize: b => b, requestDeserialize: b => b, " \
+               "responseSerialize: b => b, responseDeserialize: b => b}, many: {path: '/test.Echo/Many', requestStream: false, responseStream: true, " \
+               "requestSerialize: b => b, requestDeserialize: b => b, responseSerialize: b => b, responseDeserialize: b => b}}"
+GRPC_SERVER = '''
+const g = require('@grpc/grpc-js'); const s = new g.Server();
+s.addService(METHODS, {say: (call, done) => done(null, Buffer.from('hello ' + call.request)), many: call => { for (let i = 0; i < 3; i++) call.write(Buffer.from('part ' + i)); call.end(); }});
+s.bindAsync(process.argv[1] + ':50051', g.ServerCredentials.createInsecure(), e => console.log(e || 'ready'));
+'''.replace('METHODS', GRPC_METHODS)
+GRPC_CLIENT = '''
+const g = require('@grpc/grpc-js'); const C = g.makeClientConstructor(METHODS, 'Echo'); const c = new C(process.argv[1] + ':50051', g.credentials.createInsecure());
+const end = Date.now() + 60000;
+c.say(Buffer.from('there'), {deadline: end}, (e, answer) => { if (e) { console.error(e.message); process.exit(1); } console.log(answer.toString());
+  const r = c.many(Buffer.from(''), {deadline: end}); r.on('data', d => console.log(d.toString())); r.on('end', () => c.close()); });
+'''.replace('METHODS', GRPC_METHODS)
+
+
+class Served:
+    """A server of node's, outside, while the block runs."""
+
+    def __init__(self, script, environment=None):
+        with world.outside():
+            self.process = subprocess.Popen(['node', '-e', script, WORLD], stdout=subprocess.PIPE, env=dict(os.environ, **(environment or {})))
+
+    def __enter__(self):
+        return self.process.stdout.readline().decode().strip() == 'ready'
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
 
 
 def http2(user):
     if not outside.have('node'):
         return tap.skip('HTTP/2', 'no node')
-    with world.outside():
-        server = subprocess.Popen(['node', '-e', H2_SERVER, WORLD], stdout=subprocess.PIPE)
-    server.stdout.readline()
-    run = Run(['--allow', 'h2.test:8443'], ['node', '-e', H2_CLIENT], user)
-    tap.ok(run.status == 0 and 'hello h2.test' in run.out, f'HTTP/2, user {user}', run)
-    server.kill()
-    server.wait()
+    with Served(H2_SERVER):
+        run = Run(['--allow', 'h2.test:8443'], ['node', '-e', H2_CLIENT], user)
+        tap.ok(run.status == 0 and 'hello h2.test' in run.out, f'HTTP/2, node, user {user}', run)
+        run = Run(['--allow', 'h2.test:8443'], [*CURL, '--http2-prior-knowledge', 'http://h2.test:8443/'], user)
+        tap.ok(run.status == 0 and 'hello h2.test' in run.out, f'HTTP/2 from the first byte, curl, user {user}', run)
+        run = Run(['--allow', 'web.test:8443'], [*CURL, '--http2-prior-knowledge', 'http://h2.test:8443/'], user)
+        tap.ok(run.status != 0 and 'h2.test' in run.refused(), f'HTTP/2, an unlisted name, user {user}', run)
+    return None
+
+
+def grpc(user):
+    place = os.environ['CONFINE_GRPC']
+    if not outside.have('node') or not place:
+        return tap.skip('gRPC', 'no node, or no registry to have @grpc/grpc-js from')
+    modules = world.dir + '/grpc'
+    if not os.path.isdir(modules):
+        shutil.copytree(place + '/node_modules', modules + '/node_modules', symlinks=True)
+    path = {'NODE_PATH': modules + '/node_modules'}
+    with Served(GRPC_SERVER, path) as stands:
+        tap.ok(stands, f'a gRPC server, user {user}')
+        run = Run(['--allow', 'grpc.test:50051'], ['node', '-e', GRPC_CLIENT, 'grpc.test'], user, path)
+        tap.ok(run.status == 0 and run.out.split('\n')[:4] == ['hello there', 'part 0', 'part 1', 'part 2'], f'gRPC, a call and a stream, user {user}', run)
+        run = Run(['--allow', 'web.test:50051'], ['node', '-e', GRPC_CLIENT, 'grpc.test'], user, path)
+        tap.ok(run.status == 1 and 'grpc.test' in run.refused() and 'hello' not in run.out, f'gRPC, an unlisted name, user {user}', run)
     return None
 
 
@@ -275,7 +337,7 @@ for caller in outside.callers():
     if 'bubblewrap' in outside.backends():
         try_tools(['-b', 'bubblewrap'], caller, TOOLS if LONG else TOOLS[2:3])
     if LONG:
-        for slow in (git_over_http, git_over_ssh, npm_install, apt_update, java, go, http2):
+        for slow in (git_over_http, git_over_ssh, npm_install, apt_update, java, go, http2, grpc):
             slow(caller)
 allowed = {name for name in NAMES}
 tap.ok(not [name for name in world.asked if name not in allowed and not name.endswith('.localdomain') and '.' in name],
