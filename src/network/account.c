@@ -28,8 +28,9 @@ const char *const protocols[] = {
 
 struct tally {
     char name[NAME_SIZE];
-    bool rest; /* what has no sum of its own */
-    bool told; /* of a name that was looked up: once by itself */
+    bool rest;     /* what has no sum of its own */
+    bool told;     /* of a name that was looked up: once by itself */
+    unsigned type; /* of such a name: the record that was asked for first, whose questions are counted */
     uint16_t port;
     enum protocol protocol;
     enum reason reason;
@@ -274,14 +275,16 @@ void account_anew(struct gateway *gateway)
         gateway->tallies[i].told = false;
 }
 
-void account_name(struct gateway *gateway, const char *name)
+void account_name(struct gateway *gateway, const char *name, unsigned type)
 {
-    struct tally like = {.protocol = PROTOCOL_DNS, .reason = REASON_NOT_LISTED}, *tally;
+    struct tally like = {.protocol = PROTOCOL_DNS, .reason = REASON_NOT_LISTED, .type = type}, *tally;
     struct writer writer;
 
     snprintf(like.name, sizeof(like.name), "%s", name);
     decide_option(name, like.option);
     tally = find_tally(gateway, &like);
+    if (tally && !tally->rest && tally->type != type)
+        return;
     if (tally && !tally->rest && !tally->told && gateway->items[REFUSED] < PROTOCOL_ITEMS) {
         tally->told = true;
         write_start(&writer, "connection");

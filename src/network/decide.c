@@ -134,15 +134,37 @@ bool decide_name(const struct rules *rules, const char *name)
     return false;
 }
 
+/* Names of a network of one's own (RFC 6762, RFC 8375, and `internal`, which nobody will have). */
+static const char *const own_domains[] = {"internal", "local",    "lan",     "home",
+                                          "corp",     "intranet", "private", "home.arpa"};
+
+/* Does a name lead to a private address, if it leads anywhere? That is all that can be known of one that is
+ * not listed: to look it up would carry data out. */
+static bool is_of_own_network(const char *name)
+{
+    size_t length = strlen(name);
+
+    for (size_t i = 0; i < ARRAY_SIZE(own_domains); i++) {
+        size_t tail = strlen(own_domains[i]);
+
+        if (length > tail + 1 && name[length - tail - 1] == '.' &&
+            strcmp(name + length - tail, own_domains[i]) == 0)
+            return true;
+    }
+    return length > 0 && !strchr(name, '.');
+}
+
 /* `--allow` with what would have been enough. */
 static void write_option(char option[OPTION_SIZE], const char *before, const struct target *target)
 {
     bool six = target->is_address && strchr(target->name, ':');
     const char *why, *instead;
     struct rule rule;
+    bool own = !target->is_address && is_of_own_network(target->name);
     bool usual = !target->is_address && (target->port == 443 || target->port == 80 || target->port == 0);
 
-    snprintf(option, OPTION_SIZE, "--allow %s%s%s%s", before, six ? "[" : "", target->name, six ? "]" : "");
+    snprintf(option, OPTION_SIZE, "--allow %s%s%s%s", own ? "private:" : before, six ? "[" : "", target->name,
+             six ? "]" : "");
     if (!usual)
         snprintf(option + strlen(option), OPTION_SIZE - strlen(option), ":%u", target->port);
     /* One that cannot work is none. */

@@ -144,11 +144,11 @@ enum dns_said dns_answer(const struct rules *rules, struct pool *pool, const uns
     memcpy(answer + HEADER, message + HEADER, at - HEADER);
     *ret_length = at;
     type = read_16(message + end);
-    if (ret_name[0] == '\0' || read_16(message + end + 2) != CLASS_IN) {
+    if (ret_name[0] == '\0') {
         code = NO_NAME;
     } else if (!decide_name(rules, ret_name)) {
         code = is_service(rules, ret_name) ? NO_ERROR : NO_NAME;
-    } else if (type == TYPE_A || type == TYPE_AAAA) {
+    } else if (read_16(message + end + 2) == CLASS_IN && (type == TYPE_A || type == TYPE_AAAA)) {
         uint32_t number = pool_take(pool, ret_name);
 
         if (number == 0)
@@ -163,4 +163,13 @@ enum dns_said dns_answer(const struct rules *rules, struct pool *pool, const uns
         write_16(answer + 10, 1);
     }
     return code == NO_NAME ? DNS_REFUSED : DNS_ANSWERED;
+}
+
+unsigned dns_type(const unsigned char *answer)
+{
+    size_t at = HEADER;
+
+    while (answer[at] != 0)
+        at += 1 + (size_t)answer[at];
+    return read_16(answer + at + 1);
 }

@@ -28,4 +28,7 @@ enum dns_said {
 enum dns_said dns_answer(const struct rules *rules, struct pool *pool, const unsigned char *message,
                          size_t length, unsigned char *answer, size_t *ret_length, char ret_name[NAME_SIZE]);
 
+/* dns_type() - what kind of record was asked for, by the @answer to a question that had a name. */
+unsigned dns_type(const unsigned char *answer);
+
 #endif

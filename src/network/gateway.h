@@ -145,7 +145,8 @@ void supervisor_want_socket(struct gateway *gateway, uint64_t id, bool six);
  * ------------------------------------------------------------------ */
 void account_decided(struct connection *connection);
 void account_closed(struct connection *connection, const char *error);
-void account_name(struct gateway *gateway, const char *name); /* DNS: a refused one */
+/* DNS: a refused one. @type: of the record; one lookup asks for several, and is one all the same. */
+void account_name(struct gateway *gateway, const char *name, unsigned type);
 /* account_given() - the pool has just given an address to @name: who sees it inside knows no name. */
 void account_given(struct gateway *gateway, const char *name);
 void account_flush(struct gateway *gateway);

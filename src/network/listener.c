@@ -102,7 +102,7 @@ static size_t answer(struct gateway *gateway, const unsigned char *question, siz
         dns_answer(&gateway->rules, &gateway->pool, question, length, reply, &reply_length, name);
 
     if (said == DNS_REFUSED && name[0])
-        account_name(gateway, name);
+        account_name(gateway, name, dns_type(reply));
     if (gateway->pool.fresh)
         account_given(gateway, name);
     return said == DNS_NOTHING ? 0 : reply_length;

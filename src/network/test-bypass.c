@@ -303,6 +303,36 @@ TEST_EACH(rule_opens_what_it_names, struct opening, openings)
           (row->reason == REASON_NONE || row->reason == REASON_PORT || row->reason == REASON_NOT_LISTED));
 }
 
+static const struct hint {
+    const char *name, *option;
+} hints[] = {
+    {"evil.test", "--allow evil.test"},
+    {"db.internal", "--allow private:db.internal"},
+    {"nas.home.arpa", "--allow private:nas.home.arpa"},
+    {"build.corp", "--allow private:build.corp"},
+    {"build", "--allow private:build"},
+    {"internal", "--allow private:internal"},
+    {"notinternal.test", "--allow notinternal.test"},
+    {"x.notinternal", "--allow x.notinternal"},
+    {"internal.example", "--allow internal.example"},
+    {"localhost", ""},
+};
+
+TEST_EACH(first_refusal_says_what_will_do, struct hint, hints)
+{
+    struct target target = {.port = 443};
+    struct verdict verdict;
+    char option[OPTION_SIZE];
+
+    read_rules();
+    decide_option(row->name, option);
+    check_str(option, row->option);
+    snprintf(target.name, sizeof(target.name), "%s", row->name);
+    decide_target(&rules, &target, &verdict);
+    check_int(verdict.reason, REASON_NOT_LISTED);
+    check_str(verdict.option, row->option[0] ? row->option : "--forward 443");
+}
+
 TEST(own_addresses_are_refused)
 {
     struct target target = {.name = "corp.test", .port = 443};

@@ -74,7 +74,11 @@ static const struct question {
                  "a\0.b.c\x04test\x00" IN("\x01")),
      DNS_REFUSED, 3, 0},
     {"the root", BYTES(QUERY "\x00" IN("\x02")), DNS_REFUSED, 3, 0},
-    {"another class", BYTES(QUERY A_TEST "\x00\x01\x00\x03"), DNS_REFUSED, 3, 0},
+    {"another class", BYTES(QUERY A_TEST "\x00\x01\x00\x03"), DNS_ANSWERED, 0, 0},
+    {"another class of another name",
+     BYTES(QUERY "\x01"
+                 "b\x04test\x00\x00\x01\x00\x03"),
+     DNS_REFUSED, 3, 0},
     {"with options",
      BYTES(ANY_ID "\x01\x00\x00\x01\x00\x00\x00\x00\x00\x01" A_TEST IN(
          "\x01") "\x00\x00\x29\x10\x00\x00\x00\x00\x00\x00\x00"),
@@ -129,6 +133,8 @@ TEST_EACH(question_has_its_answer, struct question, questions)
     check_int(answer[6] << 8 | answer[7], row->answers);
     check_int(answer[8] << 8 | answer[9], 0);
     check_int(answer[11], strstr(row->name, "with options") != NULL);
+    if (row->said == DNS_REFUSED)
+        check_int(dns_type(answer), row->bytes[row->length - (answer[11] ? 11 : 0) - 3]);
 }
 
 TEST(name_keeps_its_address)

@@ -297,10 +297,38 @@ def names_and_addresses(world):
     first = read_some(sock, 2 + len(query) + 16)
     same(first[-4:], socket.inet_aton('198.18.16.1'), 'DNS by TCP')
     same(read_some(sock, 2 + len(query) + 16), first, 'the same again')
-    ask(world, 'evil.test')
+    for kind in (255, 16):
+        same(ask(world, 'one.test', kind), (0, []), f'type {kind} of a listed name')
+    for kind in (1, 28, 65, 64, 255):  # what one lookup may ask for
+        same(ask(world, 'evil.test', kind), (3, []), f'type {kind} of another')
     said = setup.ends()
     same([m['name'] for m in said if m['type'] == 'connection'], ['evil.test', 'wild.test'], 'refused names')
-    same([(m['name'], m['connections']) for m in said if m['type'] == 'counted'], [('evil.test', 1)], 'asked for again')
+    same([(m['name'], m['connections']) for m in said if m['type'] == 'counted'], [('evil.test', 1)], 'looked up again: once, by what was asked for first')
+
+
+@test
+def told_anew(world):
+    """What a session's runs hear: names one by one again for each that joins, and at its end what is only counted."""
+    setup = Setup(world)
+    gateway = setup.gateway
+    ask(world, 'evil.test')
+    gateway.wait('connection', name='evil.test')
+    ask(world, 'evil.test')
+    gateway.send('tell')
+    said = []
+    while not said or said[-1]['type'] != 'told':
+        said.append(gateway.hear())
+    same([(m['type'], m.get('name'), m.get('connections')) for m in said], [('counted', 'evil.test', 1), ('told', None, None)], 'what has been counted')
+    gateway.send('anew')
+    gateway.send('tell')
+    gateway.wait('told')
+    ask(world, 'evil.test')
+    gateway.wait('connection', name='evil.test')
+    gateway.send('tell')
+    gateway.send('tell')
+    gateway.wait('told')
+    gateway.wait('told')
+    setup.ends()
 
 
 @test
