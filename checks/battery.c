@@ -321,7 +321,10 @@ static void note_refusal(struct battery *battery, struct entry *entry, struct tr
         return;
     }
     if (entry->attempt->flags & OF_LIST && !trial->control && !battery->listed && side->status == 125) {
-        conclude(entry, "skipped", find_refusal(read_report(side))); /* it claims none */
+        /* It claims none, and does not change its mind: the others need not ask. */
+        snprintf(battery->refusal, sizeof(battery->refusal), "%s", find_refusal(read_report(side)));
+        battery->unlistable = battery->refusal;
+        conclude(entry, "skipped", battery->refusal);
         return;
     }
     trial->answer = (struct answer){.errnum = ECANCELED};

@@ -17,6 +17,7 @@ struct battery {
     bool listed;            /* the confinement has a list of hosts: the words `rule=` */
     bool proxy;             /* it has variables for a proxy already */
     const char *unlistable; /* why it cannot have one; NULL: it can */
+    char refusal[96];       /* the same, once it was refused */
     uid_t uid;              /* the command's */
     gid_t gid;
     const char *only;                               /* a pattern for ids, groups and surfaces; NULL: all */
