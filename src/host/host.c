@@ -45,6 +45,7 @@ void host_look(struct host *host)
     /* EFAULT is the answer of a kernel that knows filters to a filter that cannot be read. */
     host->seccomp = prctl(PR_SET_SECCOMP, 2 /* SECCOMP_MODE_FILTER */, NULL, 0, 0) < 0 && errno == EFAULT;
     host->proc = statfs("/proc", &proc) == 0 && proc.f_type == PROC_SUPER_MAGIC;
+    host->no_tmp = access("/tmp/.", F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
     look_at_descriptors(host);
 }
 

@@ -72,6 +72,7 @@ struct host {
     unsigned landlock_errata;
     bool seccomp; /* filters can be loaded */
     bool proc;    /* /proc is mounted and ours */
+    bool no_tmp;  /* there is no directory /tmp, on which a view could lay its own */
     uid_t uid;    /* the caller */
     gid_t gid;
     bool terminal;          /* 0, 1, 2 or /dev/tty is a terminal */
