@@ -198,6 +198,16 @@ int confine_fence_new(const struct confine_options *options, struct confine_fenc
 int confine_fence_open(struct confine_fence *fence, const char *path, int flags, unsigned mode, int *ret_fd,
                        char **ret_json);
 
+/*
+ * confine_fence_mkdir(), confine_fence_remove(), confine_fence_rename() - make a directory; remove a file or
+ * an empty directory; rename, over what has the name @to.
+ *
+ * A link is itself what is meant. @mode and @ret_json as for confine_fence_open(). Return: the same.
+ */
+int confine_fence_mkdir(struct confine_fence *fence, const char *path, unsigned mode, char **ret_json);
+int confine_fence_remove(struct confine_fence *fence, const char *path, char **ret_json);
+int confine_fence_rename(struct confine_fence *fence, const char *from, const char *to, char **ret_json);
+
 /* confine_fence_unref() - give the handle back; NULL does nothing. What was opened stays open. No other
  * thread may be using it. */
 void confine_fence_unref(struct confine_fence *fence);

@@ -232,6 +232,24 @@ static int write_flags(int flags, char *text, size_t size)
     return (rest & ~O_LARGEFILE) == 0;
 }
 
+/* What an answer says that is none of success. Takes TEXT. */
+static int judge_refusal(char *text, char **ret_json)
+{
+    int r;
+
+    if (json_look(text, "error")) {
+        if (ret_json)
+            *ret_json = text;
+        else
+            free(text);
+        return CONFINE_E_REFUSED;
+    }
+    errno = json_number(json_look(text, "errno"), EPROTO);
+    r = json_look(text, "errno") ? CONFINE_E_SYSTEM : CONFINE_E_PROGRAM;
+    free(text);
+    return r;
+}
+
 int confine_fence_open(struct confine_fence *fence, const char *path, int flags, unsigned mode, int *ret_fd,
                        char **ret_json)
 {
@@ -260,15 +278,60 @@ int confine_fence_open(struct confine_fence *fence, const char *path, int flags,
         return CONFINE_OK;
     }
     call_close(fd);
-    if (json_look(text, "error")) {
-        if (ret_json)
-            *ret_json = text;
-        else
-            free(text);
-        return CONFINE_E_REFUSED;
+    return judge_refusal(text, ret_json);
+}
+
+/* --- names ---------------------------------------------------------------------------------------------- */
+
+/* A request of WORDS, up to a NULL, which is answered without a descriptor. */
+static int change(const struct confine_fence *fence, const char *const *words, char **ret_json)
+{
+    struct iovec pieces[4];
+    size_t count = 0;
+    char *text = NULL;
+    int fd = -1, r;
+
+    if (ret_json)
+        *ret_json = NULL;
+    if (!fence)
+        return CONFINE_E_ARGUMENT;
+    for (; words[count]; count++) {
+        if (strlen(words[count]) >= PATH_MAX) {
+            errno = ENAMETOOLONG;
+            return CONFINE_E_SYSTEM;
+        }
+        pieces[count] = (struct iovec){(char *)(size_t)words[count], strlen(words[count]) + 1};
     }
-    errno = json_number(json_look(text, "errno"), EPROTO);
-    r = json_look(text, "errno") ? CONFINE_E_SYSTEM : CONFINE_E_PROGRAM;
+    r = talk(fence, pieces, count, &text, &fd);
+    if (r != CONFINE_OK)
+        return r;
+    call_close(fd);
+    if (!json_is_word(json_look(text, "type"), "done"))
+        return judge_refusal(text, ret_json);
     free(text);
-    return r;
+    return CONFINE_OK;
+}
+
+int confine_fence_mkdir(struct confine_fence *fence, const char *path, unsigned mode, char **ret_json)
+{
+    char bits[16];
+
+    if (!path || mode > 0777)
+        return CONFINE_E_ARGUMENT;
+    snprintf(bits, sizeof(bits), "%o", mode);
+    return change(fence, (const char *const[]){"mkdir", bits, path, NULL}, ret_json);
+}
+
+int confine_fence_remove(struct confine_fence *fence, const char *path, char **ret_json)
+{
+    if (!path)
+        return CONFINE_E_ARGUMENT;
+    return change(fence, (const char *const[]){"remove", path, NULL}, ret_json);
+}
+
+int confine_fence_rename(struct confine_fence *fence, const char *from, const char *to, char **ret_json)
+{
+    if (!from || !to)
+        return CONFINE_E_ARGUMENT;
+    return change(fence, (const char *const[]){"rename", from, to, NULL}, ret_json);
 }

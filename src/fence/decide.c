@@ -152,6 +152,12 @@ static bool changes(enum denial_operation operation)
     return operation != DENIAL_READ;
 }
 
+/* It is about a name in a directory, whatever is there. */
+static bool names(enum denial_operation operation)
+{
+    return operation == DENIAL_CREATE || operation == DENIAL_REMOVE || operation == DENIAL_RENAME;
+}
+
 static bool deny(struct fence_answer *answer, enum surface surface, enum denial_rule rule, size_t index)
 {
     answer->denied = true;
@@ -236,6 +242,8 @@ bool fence_allows(const struct fence *fence, const struct fence_object *object,
     const struct rules *rules = &fence->rules;
     struct object seen = {.path = object->path,
                           .exists = object->fd >= 0,
+                          .arrives = object->arrives,
+                          .as_name = names(operation),
                           .type = object->fd >= 0 ? object->st.st_mode & S_IFMT : 0};
     enum surface surface = changes(operation) ? SURFACE_FS_WRITE : SURFACE_FS_READ;
     const struct fence_mark *mark = NULL;
@@ -251,7 +259,7 @@ bool fence_allows(const struct fence *fence, const struct fence_object *object,
         return deny(answer, surface, DENIAL_BY_PLACE, 0);
     if (verdict.answer == ANSWER_REFUSED)
         return deny(answer, verdict.surface, verdict.rule, verdict.index);
-    if (object->fd >= 0 && is_special(seen.type))
+    if (object->fd >= 0 && is_special(seen.type) && !names(operation))
         return deny(answer, surface_of_kind(seen.type), DENIAL_BY_KIND, 0);
     if (fence->mark_count > 0)
         r = look_up(fence, object, operation, &mark);

@@ -2,8 +2,8 @@
  * fence.h - files opened for somebody else, under a policy: what it refuses is not opened, and what is opened
  * is what was decided on.
  *
- * decide.c says what is allowed on an object that is open, open.c finds, makes and opens one, serve.c does so
- * for whoever holds the other end of a socket.
+ * decide.c says what is allowed on an object that is open, open.c finds, makes and opens one, change.c makes
+ * and removes names, serve.c does so for whoever holds the other end of a socket.
  */
 #ifndef CONFINE_FENCE_FENCE_H
 #define CONFINE_FENCE_FENCE_H
@@ -46,6 +46,7 @@ struct fence_object {
     int fd;     /* -1: there is none of this name */
     int parent; /* the directory that it is in; -1: it is the root */
     struct stat st;
+    bool arrives;            /* something is to be moved here */
     char path[OBSERVE_PATH]; /* canonical */
 };
 
@@ -93,6 +94,31 @@ bool fence_allows(const struct fence *fence, const struct fence_object *object,
  */
 void fence_open(const struct fence *fence, const char *path, unsigned flags, mode_t mode,
                 struct fence_answer *answer);
+
+/*
+ * fence_entry() - the directory that @path names something in, and the name.
+ * @object: gets `parent` and `path`, nothing is looked for there
+ * @name: OBSERVE_PATH bytes
+ * @slash: one stood behind it
+ * @answer: if the policy refuses to say what is wrong with the way
+ *
+ * Return: 0; -EAGAIN: it has changed meanwhile; -ECANCELED: @answer says so; or another -errno.
+ */
+int fence_entry(const struct fence *fence, const char *path, struct fence_object *object, char *name,
+                bool *slash, struct fence_answer *answer);
+
+enum fence_act { FENCE_MAKE_DIRECTORY = 0, FENCE_REMOVE, FENCE_RENAME };
+
+struct fence_change {
+    enum fence_act act;
+    const char *path;
+    const char *to; /* FENCE_RENAME: the new name, which is taken from what has it */
+    mode_t mode;    /* FENCE_MAKE_DIRECTORY: less the umask */
+};
+
+/* fence_change() - make a directory, remove a file or an empty directory, or rename. A link is what is meant,
+ * and not what it leads to. @answer: filled */
+void fence_change(const struct fence *fence, const struct fence_change *change, struct fence_answer *answer);
 
 /*
  * fence_ready() - can files be opened so here? The kernel must have openat2(), and /proc must be its own.

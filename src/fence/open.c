@@ -283,20 +283,56 @@ static enum step look(struct search *search)
     return step;
 }
 
+/* Return: false: that is no path, and the answer says so. */
+static bool begin(struct search *search, const struct fence *fence, const char *path, unsigned flags,
+                  struct fence_answer *answer)
+{
+    size_t length = strlen(path);
+
+    *search =
+        (struct search){.fence = fence, .flags = flags, .base = fence->resolved->cwd_fd, .answer = answer};
+    if (length == 0 || length >= sizeof(search->path)) {
+        answer->errnum = length == 0 ? ENOENT : ENAMETOOLONG;
+        return false;
+    }
+    memcpy(search->path, path, length + 1);
+    return true;
+}
+
+int fence_entry(const struct fence *fence, const char *path, struct fence_object *object, char *name,
+                bool *slash, struct fence_answer *answer)
+{
+    struct fence_object parent = FENCE_OBJECT_NONE;
+    const char *directory, *last;
+    char room[OBSERVE_PATH];
+    struct search search;
+    int r;
+
+    if (!begin(&search, fence, path, 0, answer))
+        return -answer->errnum;
+    memcpy(room, path, strlen(path) + 1);
+    if (!part_path(room, &directory, &last, slash))
+        return -EINVAL; /* `.`, `..` and the root are no names that are made or removed */
+    r = open_path(search.base, directory, O_DIRECTORY);
+    if (r < 0)
+        return refuse(&search, -r) == STEP_AGAIN ? -EAGAIN : answer->denied ? -ECANCELED : -answer->errnum;
+    parent.fd = r;
+    r = name_missing(&parent, last, object);
+    fence_release(&parent);
+    memcpy(name, last, strlen(last) + 1);
+    return r;
+}
+
 void fence_open(const struct fence *fence, const char *path, unsigned flags, mode_t mode,
                 struct fence_answer *answer)
 {
-    struct search search = {
-        .fence = fence, .flags = flags, .mode = mode, .base = fence->resolved->cwd_fd, .answer = answer};
-    size_t length = strlen(path);
+    struct search search;
     enum step step = STEP_AGAIN;
 
     *answer = (struct fence_answer){.fd = -1};
-    if (length == 0 || length >= sizeof(search.path)) {
-        answer->errnum = length == 0 ? ENOENT : ENAMETOOLONG;
+    if (!begin(&search, fence, path, flags, answer))
         return;
-    }
-    memcpy(search.path, path, length + 1);
+    search.mode = mode;
     for (int tries = 0; tries < TRIES_MOST && step == STEP_AGAIN; tries++)
         step = look(&search);
     if (step == STEP_AGAIN)

@@ -161,6 +161,15 @@ static void say_opened(int socket, const struct fence_answer *answer)
     say(socket, &writer, answer->fd);
 }
 
+static void say_done(int socket)
+{
+    struct writer writer = {0};
+
+    begin(&writer, "done");
+    writer_end(&writer);
+    say(socket, &writer, -1);
+}
+
 static void say_ready(int socket, const struct fence *fence)
 {
     struct writer writer = {0};
@@ -231,12 +240,54 @@ static void serve_open(const struct fence *fence, const struct request *request)
     fd_close(answer.fd);
 }
 
+static void answer_change(const struct fence *fence, const struct request *request,
+                          const struct fence_change *change)
+{
+    struct fence_answer answer;
+
+    fence_change(fence, change, &answer);
+    if (answer.denied)
+        say_denied(request->reply, fence, &answer);
+    else if (answer.errnum)
+        say_failed(request->reply, answer.errnum);
+    else
+        say_done(request->reply);
+}
+
+/* `mkdir`, the mode, the path. */
+static void serve_mkdir(const struct fence *fence, const struct request *request)
+{
+    struct fence_change change = {.act = FENCE_MAKE_DIRECTORY, .path = request->words[2]};
+
+    if (parse_mode(request->words[1], &change.mode))
+        answer_change(fence, request, &change);
+    else
+        say_failed(request->reply, EINVAL);
+}
+
+/* `remove`, the path. */
+static void serve_remove(const struct fence *fence, const struct request *request)
+{
+    answer_change(fence, request, &(struct fence_change){.act = FENCE_REMOVE, .path = request->words[1]});
+}
+
+/* `rename`, the old path, the new one. */
+static void serve_rename(const struct fence *fence, const struct request *request)
+{
+    answer_change(
+        fence, request,
+        &(struct fence_change){.act = FENCE_RENAME, .path = request->words[1], .to = request->words[2]});
+}
+
 static const struct {
     const char *name;
     size_t words; /* with the name */
     void (*serve)(const struct fence *fence, const struct request *request);
 } requests[] = {
     {"open", 4, serve_open},
+    {"mkdir", 3, serve_mkdir},
+    {"remove", 2, serve_remove},
+    {"rename", 3, serve_rename},
 };
 
 static void serve(const struct fence *fence, const struct request *request)
