@@ -181,18 +181,45 @@ int refuse_wide_write(struct resolving *resolving, const struct asked *asked, co
     return refuse_wide(resolving, asked, path);
 }
 
-/* NAMES, and what they lead to by now: somebody may have made one of them a link. */
+/* The canonical name of NAME, or what it would be where the end of it is not there yet. Return: owned; NULL:
+ * that cannot be known, or there is no memory (*@ret_failed). */
+static char *find_canonical(const char *name, bool *ret_failed)
+{
+    _cleanup_free_ char *front = strdup(name);
+    char *slash, *joined;
+
+    *ret_failed = !front;
+    while (front && *front) {
+        _cleanup_opened_ struct opened opened = {.fd = -1};
+        int r = path_open(front, &opened);
+
+        if (r == 0) {
+            joined = text_join(opened.path, name + strlen(front), NULL);
+            *ret_failed = !joined;
+            return joined;
+        }
+        *ret_failed = r == -ENOMEM;
+        slash = strrchr(front, '/');
+        if (r != -ENOENT || !slash)
+            return NULL;
+        *slash = '\0';
+    }
+    return NULL;
+}
+
+/* NAMES, and what they lead to by now: somebody may have made one of them, or a directory above, a link. */
 static int add_unasked(struct resolving *resolving, const struct strings *names)
 {
     struct strings *unasked = &resolving->resolved->unasked;
     int r = 0;
 
     for (size_t i = 0; i < names->count && r == 0; i++) {
-        _cleanup_opened_ struct opened opened = {.fd = -1};
+        bool failed;
+        _cleanup_free_ char *canonical = find_canonical(names->items[i], &failed);
 
-        r = strings_add(unasked, names->items[i]);
-        if (r == 0 && path_open(names->items[i], &opened) == 0 && strcmp(opened.path, names->items[i]) != 0)
-            r = strings_add(unasked, opened.path);
+        r = failed ? -ENOMEM : strings_add(unasked, names->items[i]);
+        if (r == 0 && canonical && strcmp(canonical, names->items[i]) != 0)
+            r = strings_add(unasked, canonical);
     }
     return r < 0 ? error_no_memory(resolving->error) : 0;
 }

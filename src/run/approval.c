@@ -278,6 +278,7 @@ static bool take_over(struct approval *approval, const struct observe_message *m
             strcmp(held->message->name, message->name) != 0 || is_waiting(approval, held->message->held))
             continue;
         held->message->held = message->held;
+        held->missed = false;
         fd_close(held->object);
         held->object = *object;
         *object = -1;
@@ -354,10 +355,14 @@ static void on_tick(uv_timer_t *timer)
     for (size_t i = 0; i < APPROVAL_SLOTS; i++) {
         struct approval_held *held = &approval->held[i];
 
-        if (held->id > 0 && !is_waiting(approval, held->message->held))
+        bool waits = held->id > 0 && is_waiting(approval, held->message->held);
+
+        if (held->id > 0 && !waits && held->missed) /* whoever was interrupted calls again */
             conclude(approval, held, APPROVAL_DENY, "gone");
-        else if (held->id > 0 && now >= held->until_ns)
+        else if (waits && now >= held->until_ns)
             conclude(approval, held, APPROVAL_DENY, "timeout");
+        else
+            held->missed = held->id > 0 && !waits;
     }
 }
 

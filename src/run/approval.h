@@ -26,6 +26,7 @@ enum approval_answer {
 struct approval_held {
     uint32_t id;                     /* the question's number; 0: the place is free */
     bool said;                       /* the asker has it */
+    bool missed;                     /* nobody waited when it was looked at last */
     int object;                      /* what the observer saw there */
     uint64_t until_ns;               /* CLOCK_MONOTONIC */
     struct observe_message *message; /* owned, cut behind its name */

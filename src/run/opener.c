@@ -225,7 +225,7 @@ static enum opener_verdict hear(int wire, bool opens, int *ret_fd, int *ret_errn
     pid_t writer;
     ssize_t size = channel_receive_all(wire, &answer, sizeof(answer), OPENER_MS, &writer, &handed);
 
-    if (size < 0 || size != (ssize_t)sizeof(answer) || answer.verdict >= OPENER_VERDICTS ||
+    if (size != (ssize_t)sizeof(answer) || answer.verdict >= OPENER_VERDICTS ||
         handed.count != (opens && answer.verdict == OPENER_FINE ? 1 : 0)) {
         if (size >= 0)
             handed_close(&handed);

@@ -3,12 +3,18 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +34,16 @@ static const struct way {
     {"directory", O_RDONLY | O_CREAT | O_DIRECTORY},
     {"no-link", O_WRONLY | O_NOFOLLOW},
     {"look", O_PATH | O_WRONLY | O_CREAT},
+};
+
+/* What kernels learned one after the other. */
+static const struct old {
+    const char *name;
+    unsigned call, value;
+    int bits;
+} olds[] = {
+    {"before-5.19", SYS_seccomp, 1U << 5, 1},  /* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV */
+    {"before-5.9", SYS_ioctl, 0x40182103U, 0}, /* SECCOMP_IOCTL_NOTIF_ADDFD */
 };
 
 static void say_open(const char *path, int fd)
@@ -201,6 +217,55 @@ static int do_killed(const char *go, const char *path)
     return 0;
 }
 
+/* --- older kernels */
+
+static volatile int alarms;
+static const char *alarms_done;
+
+static void on_alarm(int signum)
+{
+    (void)signum;
+    if (++alarms == 5)
+        close(open(alarms_done, O_WRONLY | O_CREAT, 0600));
+}
+
+/* A call that is held, and interrupted again and again. */
+static int do_interrupted(const char *done, const char *path)
+{
+    struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+    struct itimerval every = {{0, 30000}, {0, 30000}}, never = {{0, 0}, {0, 0}};
+    int fd;
+
+    alarms_done = done;
+    if (sigaction(SIGALRM, &action, NULL) != 0 || setitimer(ITIMER_REAL, &every, NULL) != 0)
+        return 2;
+    fd = open(path, O_WRONLY);
+    if (setitimer(ITIMER_REAL, &never, NULL) != 0)
+        return 2;
+    say_open(path, fd);
+    return fd >= 0 ? write(fd, "x", 1) != 1 : 0;
+}
+
+/* Become COMMAND on a kernel that does not know one number as an argument of a call, or one bit of it. */
+static int be_on(const struct old *old, char **command)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, old->call, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),
+        BPF_JUMP(BPF_JMP | (old->bits ? BPF_JSET : BPF_JEQ) | BPF_K, old->value, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+        return 99;
+    execv(command[0], command);
+    return 99;
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 4 && strcmp(argv[1], "flood") == 0)
@@ -211,6 +276,11 @@ int main(int argc, char **argv)
         return do_change(argv[2], argv[3], argv[4]);
     if (argc == 4 && strcmp(argv[1], "killed") == 0)
         return do_killed(argv[2], argv[3]);
+    if (argc == 4 && strcmp(argv[1], "interrupted") == 0)
+        return do_interrupted(argv[2], argv[3]);
+    for (size_t i = 0; i < sizeof(olds) / sizeof(olds[0]); i++)
+        if (argc > 2 && strcmp(argv[1], olds[i].name) == 0)
+            return be_on(&olds[i], argv + 2);
     for (int i = 1; i + 1 < argc; i += 2) { /* pairs: WAY PATH */
         int status = do_open(argv[i], argv[i + 1]);
 
