@@ -343,16 +343,17 @@ int listed_absolute_header(const struct order *order, struct answer *answer)
 /* A second request behind the first, to somebody else. */
 int listed_pipelined(const struct order *order, struct answer *answer)
 {
-    char requests[4 * PLACE_SIZE], witness[MARK_SIZE];
+    char requests[4 * PLACE_SIZE], witness[MARK_SIZE], host[PLACE_SIZE], other[PLACE_SIZE];
     int fd = talk_proxy(), result = fd < 0 ? -fd : 0;
 
     (void)answer;
     witness_write(order, witness);
+    talk_authority(HOST(order), HOST_PORT(order), host);
+    talk_authority(OTHER(order), OTHER_PORT(order), other);
     snprintf(requests, sizeof(requests),
-             "GET http://%.200s:%ld/%s HTTP/1.1\r\nHost: %.200s:%ld\r\n\r\n"
-             "GET http://%.200s:%ld/%s HTTP/1.1\r\nHost: %.200s:%ld\r\n\r\n",
-             HOST(order), HOST_PORT(order), witness, HOST(order), HOST_PORT(order), OTHER(order),
-             OTHER_PORT(order), order->mark, OTHER(order), OTHER_PORT(order));
+             "GET http://%.250s/%s HTTP/1.1\r\nHost: %.250s\r\n\r\n"
+             "GET http://%.250s/%s HTTP/1.1\r\nHost: %.250s\r\n\r\n",
+             host, witness, host, other, order->mark, other);
     if (result == 0)
         result = talk_say(fd, requests, strlen(requests), NULL);
     if (result == 0 && shutdown(fd, SHUT_WR) == 0)

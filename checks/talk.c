@@ -248,13 +248,21 @@ int talk_proxy(void)
     return talk_dial(host, port, SOCK_STREAM);
 }
 
+const char *talk_authority(const char *host, long port, char text[PLACE_SIZE])
+{
+    bool bare = strchr(host, ':') && host[0] != '[';
+
+    snprintf(text, PLACE_SIZE, "%s%s%s:%ld", bare ? "[" : "", host, bare ? "]" : "", port);
+    return text;
+}
+
 int talk_tunnel(const char *host, long port, const char *text)
 {
-    char request[MESSAGE], answer[DATA_SIZE];
+    char request[2 * MESSAGE], there[PLACE_SIZE], answer[DATA_SIZE];
     int fd = talk_proxy(), result = fd < 0 ? -fd : 0;
 
-    snprintf(request, sizeof(request), "CONNECT %s:%ld HTTP/1.1\r\nHost: %s:%ld\r\n\r\n", host, port, host,
-             port);
+    talk_authority(host, port, there);
+    snprintf(request, sizeof(request), "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", there, there);
     if (result == 0)
         result = talk_say(fd, request, strlen(request), answer);
     if (result == 0 && !strstr(answer, " 200 "))
@@ -268,10 +276,10 @@ int talk_tunnel(const char *host, long port, const char *text)
 
 int talk_absolute(const char *host, long port, const char *text)
 {
-    char request[MESSAGE];
+    char request[2 * MESSAGE], there[PLACE_SIZE];
 
-    snprintf(request, sizeof(request), "GET http://%s:%ld/%s HTTP/1.1\r\nHost: %s:%ld\r\n\r\n", host, port,
-             text, host, port);
+    talk_authority(host, port, there);
+    snprintf(request, sizeof(request), "GET http://%s/%s HTTP/1.1\r\nHost: %s\r\n\r\n", there, text, there);
     return say_once(talk_proxy(), request, strlen(request));
 }
 

@@ -28,6 +28,8 @@ int talk_say(int fd, const void *bytes, size_t size, char *ret_answer);
 /* By themselves; as HTTP and its variable's proxy would; in SOCKS5; by UDP. */
 way talk_stream, talk_request, talk_tunnel, talk_absolute, talk_socks, talk_datagram;
 
+/* talk_authority() - HOST:PORT as it stands in a request: an IPv6 address in brackets. Return: @text. */
+const char *talk_authority(const char *host, long port, char text[PLACE_SIZE]);
 /* talk_proxy() - a connection to the proxy that `http_proxy` names. Return: a socket or -errno. */
 int talk_proxy(void);
 /* talk_greet_socks() - ask it for what @command does (1: to connect, 3: for datagrams), for @size bytes of a
