@@ -150,7 +150,7 @@ static const char *const expected[KIND_TOTAL] = {
     [KIND_PATHS] = "a path or a set",
     [KIND_SOCKETS] = "the path of a socket or a set",
     [KIND_RULES] = "NAME[:PORT,…], *.NAME[:PORT,…], ADDRESS/BITS:PORT or private:NAME[:PORT,…]",
-    [KIND_PORTS] = "PORT or PORT:PORT",
+    [KIND_PORTS] = "PORT or PORT:INSIDE, both numbers: this machine's loopback, and the command's",
     [KIND_SURFACES] = "a surface",
     [KIND_DEMANDS] = "a surface, a group of surfaces or full",
     [KIND_SETTINGS] = "NAME=VALUE",

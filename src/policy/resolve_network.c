@@ -327,7 +327,7 @@ static int add_resolvers(struct resolving *resolving, bool taken)
 
 /* --- ports ---------------------------------------------------------------------------------------------- */
 
-/* PORT or HOST:INSIDE, which was looked at when it was read. */
+/* PORT or PORT:INSIDE, which was looked at when it was read. */
 static void read_ports(const char *value, struct port_pair *pair)
 {
     char *end;
@@ -343,7 +343,7 @@ static int fail_taken(struct resolving *resolving, const struct entry *entry, un
     error_set(resolving->error, ERROR_POLICY_INVALID, EADDRINUSE, "port-taken",
               "%s %s: port %u inside is that of a rule, or forwarded already", asked.by, QUOTE(entry->value),
               port);
-    return error_hint(resolving->error, "choose another one inside: HOST:INSIDE");
+    return error_hint(resolving->error, "choose another one: PORT:INSIDE, and INSIDE is the one inside");
 }
 
 static int add_forwards(struct resolving *resolving, uint8_t ports[PORT_COUNT / 8])

@@ -84,7 +84,9 @@ static int listen_outside(struct gateway *gateway)
         error_set(&gateway->report->error, ERROR_SANDBOX_UNAVAILABLE, four < 0 ? -four : -six,
                   "port-not-published", "--publish %u: cannot listen on this port of the loopback: %s", port,
                   strerror(four < 0 ? -four : -six));
-        return error_hint(&gateway->report->error, "choose another port outside: --publish HOST:%u",
+        return error_hint(&gateway->report->error, "%s: --publish PORT:%u, and PORT is the one outside",
+                          four == -EACCES ? "only root may listen there; choose a higher one"
+                                          : "choose another one",
                           network->published[i].inside);
     }
     return 0;
