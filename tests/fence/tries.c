@@ -1,8 +1,9 @@
 /*
  * tries.c ROWS - open what ROWS names, one after the other, and say what came of it: the command of agree.py.
  *
- * ROWS is a file of words, each ended by a NUL: the flags of open() as a number, the path. A line for each: the errno
- * (0: opened), device and inode, and whether it was made. What was made is removed again, so that each finds the same.
+ * ROWS is a file of words, each ended by a NUL: the flags of open() as a number, the path. A line for each:
+ * the errno (0: opened), device and inode, and whether it was made. What was made is removed again, so that
+ * each finds the same.
  *
  * Mustn't: wait for anybody: what could is opened so that it does not.
  */

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 
-#define OPENS      5000 /* while somebody swaps what a name leads to */
+#define OPENS      2000 /* of each, while somebody swaps what a name leads to */
 #define OPENS_LONG 100000
 #define THREADS    8
 
