@@ -282,6 +282,7 @@ int command_learn(char **argv, char **envp)
     verify = options_value(&options, OPTION_OWN, OWN_VERIFY);
     learning.listed = !has_network(&options);
     learning.proposal.home = home;
+    learning.proposal.env = envp;
     learning.proposal.env_home = getenv("HOME");
     if (r == 0)
         r = learn(&learning, verify, &held, &error);

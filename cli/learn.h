@@ -23,6 +23,7 @@ struct proposal {
     size_t count;
     struct strings open;         /* refusals that no line of a policy allows, as phrases */
     const char *home, *env_home; /* NULL: not known. Neither is ever proposed, nor what is above */
+    char *const *env;            /* the caller's */
 };
 
 #define PROPOSAL_LINES 10

@@ -40,6 +40,14 @@ static bool is_wide(const struct proposal *proposal, const char *path)
            (proposal->env_home && path_contains(path, proposal->env_home));
 }
 
+/* What a run would refuse is no proposal. */
+static bool never_grants(const struct proposal *proposal, const char *key, const char *path)
+{
+    static const struct policy none; /* what is never granted is not the policy's to say */
+
+    return strcmp(key, "write") == 0 && policy_never_grants(&none, proposal->env, LIST_WRITE, path);
+}
+
 static const char *text_of(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
@@ -232,7 +240,8 @@ static int merge_one(struct proposal *proposal, bool deep)
             *slash = '\0';
             beside = is_wide(proposal, above) ? 0 : count_beside(proposal, item->key, above, deep);
             /* With @deep the narrowest that joins two will do. */
-            if (beside >= (deep ? 2 : SIBLINGS) && (!directory || strlen(above) > best)) {
+            if (beside >= (deep ? 2 : SIBLINGS) && (!directory || strlen(above) > best) &&
+                !never_grants(proposal, item->key, above)) {
                 best = strlen(above);
                 free(directory);
                 directory = strdup(above);

@@ -298,6 +298,17 @@ void resolved_free(struct resolved *resolved);
 int resolve_workspace(const struct policy *policy, char *const *env, char **ret_path, int *ret_fd,
                       struct error *error);
 
+/*
+ * policy_never_grants() - is @path one that may not be granted, whoever asks: a home, a place of the system,
+ * confine itself, a socket that is as good as root?
+ * @env:  as of resolve_policy()
+ * @list: LIST_WRITE or LIST_SOCKETS; of others nothing is kept
+ * @path: canonical
+ *
+ * Return: true also where that cannot be found out.
+ */
+bool policy_never_grants(const struct policy *policy, char *const *env, enum list list, const char *path);
+
 /* resolved_skip() - note that something optional was left out: who asked (`--protect`), for what, and why it
  * was not done. Return: 0 or -ENOMEM. */
 int resolved_skip(struct resolved *resolved, const char *by, const char *value, const char *why);

@@ -359,3 +359,21 @@ int refuse_device(struct resolving *resolving, const struct asked *asked, const 
     resolving->resolved->terminal_granted |= is_terminal(opened->st.st_rdev);
     return 0;
 }
+
+bool policy_never_grants(const struct policy *policy, char *const *env, enum list list, const char *path)
+{
+    struct resolved resolved = {.policy = policy, .workspace_fd = -1, .cwd_fd = -1, .cache_lock = -1};
+    struct error error = {0};
+    struct resolving resolving = {.policy = policy, .env = env, .resolved = &resolved, .error = &error};
+    struct asked asked = {.value = path, .named = true};
+    struct opened socket = {.fd = -1, .path = (char *)(uintptr_t)path, .st = {.st_mode = S_IFSOCK}};
+    int r = resolving_start(&resolving);
+
+    if (r == 0 && list == LIST_WRITE)
+        r = refuse_wide_write(&resolving, &asked, path);
+    else if (r == 0 && list == LIST_SOCKETS)
+        r = refuse_socket(&resolving, &asked, &socket);
+    resolving_end(&resolving);
+    resolved_free(&resolved);
+    return r < 0;
+}

@@ -121,6 +121,14 @@ static int fill_network(const struct resolved *resolved, struct denial *denial)
     return denial->value ? 0 : -ENOMEM;
 }
 
+static bool never_grants(const struct resolved *resolved, enum list list, const char *path)
+{
+    char *const none[] = {NULL};
+
+    return policy_never_grants(resolved->policy, resolved->env.items ? resolved->env.items : none, list,
+                               path);
+}
+
 /* Return: 0 or -ENOMEM. */
 static int fill_grant(const struct resolved *resolved, struct denial *denial, enum denial_rule rule)
 {
@@ -149,6 +157,13 @@ static int fill_grant(const struct resolved *resolved, struct denial *denial, en
                   : denial->surface == SURFACE_UNIX_PATH ? "sockets"
                   : reads                                ? "read"
                                                          : "write";
+    /* An option that is shown works. */
+    if ((strcmp(denial->key, "write") == 0 && never_grants(resolved, LIST_WRITE, denial->value)) ||
+        (strcmp(denial->key, "sockets") == 0 && never_grants(resolved, LIST_SOCKETS, denial->value))) {
+        free(denial->value);
+        denial->value = NULL;
+        denial->key = NULL;
+    }
     return 0;
 }
 

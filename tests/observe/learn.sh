@@ -52,6 +52,14 @@ for backend in namespace landlock; do
     check "$backend: the name of what is granted lies in what is not" 0 "[w['path'] for w in d['write']] == ['$out/there']"
     learn -b $backend --verify -- rmdir "$out/w"
     check "$backend: and that of the workspace, in a home's directory" 1 '"write" not in d'
+    # What a run would refuse is no proposal: the user's policies lie in ~/.config.
+    mkdir -p "$HOME"/.config/{a,b,c}
+    [ "$(id -u)" -ne 0 ] || chown -R 65534:65534 "$HOME/.config"
+    learn -b $backend --verify -- sh -c 'touch ~/.config/a/x ~/.config/b/x ~/.config/c/x'
+    check "$backend: three directories beside what is never granted stay three" 0 "[w['path'] for w in d['write']] == ['$HOME/.config/a', '$HOME/.config/b', '$HOME/.config/c']"
+    learn -b $backend --verify -- touch "$HOME/.config/x"
+    check "$backend: and what would need all of it is said" 1 '"write" not in d'
+    rm -rf "$HOME/.config"
     learn -b $backend -- sh -c 'exit 7'
     check "$backend: a command's own failure is no refusal" 0 '"write" not in d'
 done
