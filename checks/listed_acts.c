@@ -397,8 +397,10 @@ int listed_associate(const struct order *order, struct answer *answer)
     talk_socks(HOST(order), HOST_PORT(order), witness);
     memcpy(datagram + 10, order->mark, MARK_SIZE - 1);
     inet_pton(AF_INET, OTHER(order), datagram + 4);
+    datagram[8] = (unsigned char)(OTHER_PORT(order) >> 8);
+    datagram[9] = (unsigned char)OTHER_PORT(order);
     if (result == 0 && inet_ntop(AF_INET, &there.in.sin_addr, text, sizeof(text)))
-        result = talk_datagram(text, ntohs(there.in.sin_port), (char *)datagram + 10);
+        result = talk_send(text, ntohs(there.in.sin_port), datagram, sizeof(datagram));
     if (fd >= 0)
         close(fd);
     return result;

@@ -105,20 +105,25 @@ int talk_stream(const char *host, long port, const char *text)
     return say_once(talk_dial(host, port, SOCK_STREAM), text, strlen(text));
 }
 
-int talk_datagram(const char *host, long port, const char *text)
+int talk_send(const char *host, long port, const void *bytes, size_t size)
 {
     struct pollfd refused = {.events = POLLIN};
     int fd = talk_dial(host, port, SOCK_DGRAM), result = fd < 0 ? -fd : 0;
 
-    if (result == 0 && send(fd, text, strlen(text), 0) < 0)
+    if (result == 0 && send(fd, bytes, size, 0) < 0)
         result = errno;
     refused.fd = fd;
-    /* Nobody answers; but that nobody listens is said. */
+    /* Nobody has to answer; but that nobody listens is said. */
     if (result == 0 && poll(&refused, 1, MOMENT_MS) > 0 && recv(fd, (char[1]){0}, 1, MSG_DONTWAIT) < 0)
         result = errno;
     if (fd >= 0)
         close(fd);
     return result;
+}
+
+int talk_datagram(const char *host, long port, const char *text)
+{
+    return talk_send(host, port, text, strlen(text));
 }
 
 int talk_request(const char *host, long port, const char *text)
@@ -220,18 +225,8 @@ int talk_ask(const char *name, unsigned type, bool stream, union name *ret_addre
 int talk_ask_at(const char *server, const char *name)
 {
     unsigned char message[MESSAGE];
-    size_t length = write_question(name, TYPE_A, message);
-    struct pollfd ready = {.events = POLLIN};
-    int fd = talk_dial(server, NAMES_PORT, SOCK_DGRAM), result = fd < 0 ? -fd : 0;
 
-    if (result == 0 && send(fd, message, length, 0) < 0)
-        result = errno;
-    ready.fd = fd;
-    if (result == 0 && poll(&ready, 1, MOMENT_MS) > 0 && recv(fd, message, sizeof(message), MSG_DONTWAIT) < 0)
-        result = errno;
-    if (fd >= 0)
-        close(fd);
-    return result;
+    return talk_send(server, NAMES_PORT, message, write_question(name, TYPE_A, message));
 }
 
 /* --- proxies ---------------------------------------------------------------------------------------------

@@ -25,6 +25,9 @@ int talk_dial(const char *host, long port, int type);
  * errno. */
 int talk_say(int fd, const void *bytes, size_t size, char *ret_answer);
 
+/* talk_send() - one datagram; an answer is of no interest. Return: 0 or an errno. */
+int talk_send(const char *host, long port, const void *bytes, size_t size);
+
 /* By themselves; as HTTP and its variable's proxy would; in SOCKS5; by UDP. */
 way talk_stream, talk_request, talk_tunnel, talk_absolute, talk_socks, talk_datagram;
 
