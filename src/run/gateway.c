@@ -275,14 +275,22 @@ void gateway_abandon(struct gateway *gateway)
 
 /* --- in the loop ---------------------------------------------------------------------------------------- */
 
+void gateway_stop_hearing(struct gateway *gateway)
+{
+    if (gateway->polling)
+        uv_poll_stop(&gateway->poll);
+    gateway->polling = false;
+    gateway->fd = fd_close(gateway->fd);
+}
+
 /* Nothing inside reaches anything any more. */
 static void note_lost(struct gateway *gateway)
 {
     struct error *error = &gateway->report->error;
 
-    uv_poll_stop(&gateway->poll);
-    gateway->polling = false;
-    gateway->fd = fd_close(gateway->fd);
+    gateway_stop_hearing(gateway);
+    if (gateway->shared)
+        return; /* what comes from here on is not known */
     if (error->code == ERROR_NONE) {
         error_set(error, ERROR_INTERNAL, ECONNRESET, "gateway-lost",
                   "the gateway of the command's network ended, and the run with it");
@@ -305,7 +313,7 @@ static void on_said(uv_poll_t *handle, int status, int events)
         note_lost(gateway);
 }
 
-static int start_gateway(void *self, struct supervision *supervision, uv_loop_t *uv)
+int gateway_start_hearing(void *self, struct supervision *supervision, uv_loop_t *uv)
 {
     struct gateway *gateway = self;
     int r = uv_poll_init(uv, &gateway->poll, gateway->fd);
@@ -315,7 +323,7 @@ static int start_gateway(void *self, struct supervision *supervision, uv_loop_t 
     return r;
 }
 
-static void go_gateway(void *self)
+void gateway_go_hearing(void *self)
 {
     struct gateway *gateway = self;
 
@@ -323,21 +331,19 @@ static void go_gateway(void *self)
     gateway->polling = uv_poll_start(&gateway->poll, UV_READABLE, on_said) == 0;
 }
 
-/* What it has still to say: how much went through what was open until now. */
-static void hear_last(struct gateway *gateway)
+bool gateway_await(struct gateway *gateway, const bool *said)
 {
     uint64_t until = supervise_now_ns() + LAST_MS * UINT64_C(1000000);
 
-    if (gateway->fd < 0 || gateway_say(gateway, "end", NULL, NULL) < 0)
-        return;
-    while (!gateway->ended) {
-        struct pollfd said = {.fd = gateway->fd, .events = POLLIN};
+    while (!*said) {
+        struct pollfd ready = {.fd = gateway->fd, .events = POLLIN};
         uint64_t now = supervise_now_ns();
 
-        if (now >= until || (poll(&said, 1, (int)((until - now) / 1000000U) + 1) < 0 && errno != EINTR) ||
+        if (now >= until || (poll(&ready, 1, (int)((until - now) / 1000000U) + 1) < 0 && errno != EINTR) ||
             gateway_hear(gateway) < 0)
-            return;
+            return false;
     }
+    return true;
 }
 
 static void end_gateway(void *self)
@@ -346,7 +352,9 @@ static void end_gateway(void *self)
 
     uv_poll_stop(&gateway->poll);
     gateway->polling = false;
-    hear_last(gateway);
+    /* What it has still to say: how much went through what was open until now. */
+    if (gateway->fd >= 0 && gateway_say(gateway, "end", NULL, NULL) == 0)
+        (void)gateway_await(gateway, &gateway->ended);
     if (gateway->fd >= 0 && !gateway->ended)
         strings_add(
             &gateway->report->warnings,
@@ -373,4 +381,4 @@ static int allow_rule(void *self, const char *rule, struct error *error)
 }
 
 const struct part_calls gateway_part = {
-    .start = start_gateway, .go = go_gateway, .allow = allow_rule, .end = end_gateway};
+    .start = gateway_start_hearing, .go = gateway_go_hearing, .allow = allow_rule, .end = end_gateway};

@@ -94,6 +94,16 @@ void gateway_abandon(struct gateway *gateway);
 /* Hears what it says; its end ends the run. */
 extern const struct part_calls gateway_part;
 
+/* gateway_start_hearing(), gateway_go_hearing() - `start` and `go` of either part. */
+int gateway_start_hearing(void *self, struct supervision *supervision, uv_loop_t *uv);
+void gateway_go_hearing(void *self);
+
+/* gateway_stop_hearing() - nothing more is heard, and what the gateway is told from is closed. */
+void gateway_stop_hearing(struct gateway *gateway);
+
+/* gateway_await() - hear it until @said is set, for two seconds at most. Return: whether that came. */
+bool gateway_await(struct gateway *gateway, const bool *said);
+
 /* --- gateway_shared.c: that of a session --- */
 
 /*

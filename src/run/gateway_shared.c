@@ -12,14 +12,9 @@
  */
 #include "run/gateway.h"
 
-#include "run/supervise.h"
-
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <string.h>
-
-#define LAST_MS 2000 /* how long its last words may take */
 
 int gateway_share(struct gateway *gateway, const struct plan *plan, const struct resolved *resolved,
                   struct report *report)
@@ -39,44 +34,6 @@ int gateway_share(struct gateway *gateway, const struct plan *plan, const struct
                      "session %s: its keeper cannot be heard: %s", session->name, strerror(errno));
 }
 
-/* What comes from here on is not known. */
-static void stop_hearing(struct gateway *gateway)
-{
-    if (gateway->polling)
-        uv_poll_stop(&gateway->poll);
-    gateway->polling = false;
-    gateway->fd = fd_close(gateway->fd);
-}
-
-static void on_said(uv_poll_t *handle, int status, int events)
-{
-    struct gateway *gateway = handle->data;
-    int r;
-
-    (void)status;
-    (void)events;
-    while ((r = gateway_hear(gateway)) > 0)
-        ;
-    if (r < 0)
-        stop_hearing(gateway);
-}
-
-static int start_hearing(void *self, struct supervision *supervision, uv_loop_t *uv)
-{
-    struct gateway *gateway = self;
-
-    gateway->supervision = supervision;
-    gateway->poll.data = gateway;
-    return uv_poll_init(uv, &gateway->poll, gateway->fd);
-}
-
-static void go_hearing(void *self)
-{
-    struct gateway *gateway = self;
-
-    gateway->polling = uv_poll_start(&gateway->poll, UV_READABLE, on_said) == 0;
-}
-
 static int allow_rule(void *self, const char *rule, struct error *error)
 {
     const struct gateway *gateway = self;
@@ -88,35 +45,19 @@ static int allow_rule(void *self, const char *rule, struct error *error)
                       name, rule);
 }
 
-/* The word that asks for it is any. */
-static bool hear_rest(struct gateway *gateway)
-{
-    uint64_t until = supervise_now_ns() + LAST_MS * UINT64_C(1000000);
-
-    gateway->told = false;
-    if (gateway->fd < 0 || channel_send(gateway->fd, "t", 1, NULL, 0) < 0)
-        return false;
-    while (!gateway->told) {
-        struct pollfd said = {.fd = gateway->fd, .events = POLLIN};
-        uint64_t now = supervise_now_ns();
-
-        if (now >= until || (poll(&said, 1, (int)((until - now) / 1000000U) + 1) < 0 && errno != EINTR) ||
-            gateway_hear(gateway) < 0)
-            return false;
-    }
-    return true;
-}
-
 static void end_hearing(void *self)
 {
     struct gateway *gateway = self;
 
-    if (!hear_rest(gateway))
+    gateway->told = false;
+    /* The word that asks for it is any. */
+    if (gateway->fd < 0 || channel_send(gateway->fd, "t", 1, NULL, 0) < 0 ||
+        !gateway_await(gateway, &gateway->told))
         strings_add(&gateway->report->warnings,
                     "session-silent: not all was heard of the session's network; the connections in the "
                     "report may not be all");
-    stop_hearing(gateway);
+    gateway_stop_hearing(gateway);
 }
 
 const struct part_calls gateway_shared_part = {
-    .start = start_hearing, .go = go_hearing, .allow = allow_rule, .end = end_hearing};
+    .start = gateway_start_hearing, .go = gateway_go_hearing, .allow = allow_rule, .end = end_hearing};
