@@ -68,9 +68,9 @@ static void become_small(const struct namespace *ns, pid_t init)
     int keep[] = {ns->init, ns->liveness, ns->tty, ns->events};
 
     if (!namespace_keep(keep, 4) || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
-        prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        capability_set(nothing) != 0 || capability_get(seen) != 0 || seen[0].permitted || seen[1].permitted ||
-        chdir("/") != 0) {
+        prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_NAME, "confine-launch", 0, 0, 0) != 0 ||
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || capability_set(nothing) != 0 ||
+        capability_get(seen) != 0 || seen[0].permitted || seen[1].permitted || chdir("/") != 0) {
         end_init(ns, init); /* in a session the command ends with this process */
         _exit(LINK_FAILED);
     }

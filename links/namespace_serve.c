@@ -68,7 +68,8 @@ static void become_small(const struct namespace *ns, int routes)
 
     if (!namespace_keep(keep, 5) || chdir("/") != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
         capability_set(few) != 0 || capability_get(seen) != 0 || (seen[0].permitted & ~needed) ||
-        seen[1].permitted || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || load_filter() != 0)
+        seen[1].permitted || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
+        prctl(PR_SET_NAME, "confine-launch", 0, 0, 0) != 0 || load_filter() != 0)
         chain_fatal(ns->chain, "--serve", "cannot give up what it must not have");
 }
 

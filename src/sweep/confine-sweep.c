@@ -13,6 +13,8 @@
 #include "links/chain.h"
 #include "sweep/sweep.h"
 
+#include <sys/prctl.h>
+
 /* What comes after the links: no exec, so what they have left is done here. */
 static int sweep_run(struct chain *chain)
 {
@@ -47,6 +49,9 @@ int main(int argc, char **argv, char **envp)
                           .fused = links,
                           .children = &children};
 
+    /* Started by a descriptor, it has a number for a name before Linux 6.14. */
+    if (prctl(PR_SET_NAME, "confine-sweep", 0, 0, 0) != 0)
+        return SWEEP_EXIT_FAILED;
     if (argc < 2 || strcmp(argv[1], links[0].name) != 0)
         return sweep_main(argc, argv);
     children.count = 0; /* the rest is written before it is read */
