@@ -429,9 +429,12 @@ static int check_set(const struct policy_key *key, const struct entry *entry, st
 static int refuse_entry(const struct policy_key *key, const struct entry *entry, struct error *error)
 {
     struct nearest nearest = {.word = entry->value};
+    const char *instead = key->kind == KIND_RULES ? rule_mistake(entry->value) : NULL;
 
     policy_refuse(error, &entry->origin, "bad-value", "%s%s%s is not %s", NAME_BEFORE(key, &entry->origin),
                   QUOTE(entry->value), kind_expected(key->kind));
+    if (instead)
+        return error_hint(error, "%s", instead);
     if (key->kind != KIND_SURFACES && key->kind != KIND_DEMANDS)
         return -EINVAL;
     for (size_t i = 0; i < SURFACE_COUNT; i++) {

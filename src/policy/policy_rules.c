@@ -199,6 +199,30 @@ bool rule_useless(const struct rule *rule, const char **ret_why, const char **re
     return false;
 }
 
+const char *rule_mistake(const char *text)
+{
+    const char *name = strncmp(text, "private:", 8) == 0 ? text + 8 : text;
+    const size_t length = strcspn(name, ":");
+    struct address address;
+
+    for (const char *at = name; *at; at++)
+        if ((unsigned char)*at >= 0x80)
+            return "write the name as it is looked up: xn--...";
+    if (strstr(text, "://"))
+        return "name the host alone, without http:// and what follows it";
+    if (address_parse(name, &address))
+        return "an address needs a port: ADDRESS:443";
+    if (strcmp(name, "*") == 0 || strncmp(name, "*:", 2) == 0)
+        return "*.example.com is every name below example.com; --network host leaves everything open";
+    if (strchr(name, '*') && strncmp(name, "*.", 2) != 0)
+        return "a star stands for whole names, in front: *.example.com";
+    if (strchr(name, '/') && !(name[0] >= '0' && name[0] <= '9') && name[0] != '[')
+        return "name the host alone: what is asked of it cannot be told apart";
+    if (length > 1 && name[length - 1] == '.')
+        return "leave out the dot at the end";
+    return NULL;
+}
+
 bool rule_has_name(const struct rule *rule, const char *name)
 {
     size_t length = strlen(name), rule_length = strlen(rule->name);

@@ -41,6 +41,10 @@ bool rule_parse(const char *text, struct rule *ret_rule);
  */
 bool rule_useless(const struct rule *rule, const char **ret_why, const char **ret_instead);
 
+/* rule_mistake() - what is meant by a text that is no rule, where that can be told. Return: what to say
+ * instead, static, or NULL. */
+const char *rule_mistake(const char *text);
+
 /* rule_has_name() - is it one for @name, which is in lower case? Ports are not looked at. */
 bool rule_has_name(const struct rule *rule, const char *name);
 

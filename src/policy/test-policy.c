@@ -288,6 +288,35 @@ TEST_EACH(entries_are_checked, struct entry_row, entries)
     policy_free(&policy);
 }
 
+static const struct mistake_row {
+    const char *name, *value, *hint;
+} mistakes[] = {
+    {"url", "http://example.com/x", "name the host alone"},
+    {"path", "example.com/x", "name the host alone"},
+    {"everything", "*", "--network host"},
+    {"everything_of_a_port", "*:443", "--network host"},
+    {"star_inside", "ex*.com", "in front: *.example.com"},
+    {"address", "192.0.2.1", "ADDRESS:443"},
+    {"address_6", "2001:db8::1", "ADDRESS:443"},
+    {"dot", "example.com.", "the dot at the end"},
+    {"dot_and_port", "private:example.com.:80", "the dot at the end"},
+    {"letters", "m\xc3\xbcnchen.de", "xn--"},
+    {"port_of_a_name", "example.com:https", ""},
+    {"bits", "192.0.2.0/33:1", ""},
+};
+
+TEST_EACH(mistakes_in_rules_are_told, struct mistake_row, mistakes)
+{
+    start();
+    check_int(policy_add(&policy, LIST_ALLOW, row->value, NULL, user_origin, &error), -EINVAL);
+    check_has(error.message, "is not NAME");
+    if (*row->hint)
+        check_has(error.hint, row->hint);
+    else
+        check_str(error.hint, "");
+    policy_free(&policy);
+}
+
 TEST(locks_hold_and_name_the_file)
 {
     start();
