@@ -160,7 +160,7 @@ def control(backend):
     seen, _ = talk(backend, [], ['true'], {'started': [{'type': 'allow', 'rule': 'late.test'}]})
     tap.ok('allowed' not in [line['type'] for line in seen], f'a run without a list has no rules, {backend}', seen[1:4])
     policy = world.write(f'locked-{backend}.json', '{"policy": 1, "network": {"allow": ["web.test"]}, "locked": ["network.allow"]}')
-    seen, _ = talk(backend, ['--policy', policy], ['sleep', '5'], {'started': [{'type': 'allow', 'rule': 'late.test'}]})
+    seen, _ = talk(backend, ['--policy', policy], ['sleep', '60'], {'started': [{'type': 'allow', 'rule': 'late.test'}], 'error': [{'type': 'kill'}]})
     tap.ok('locked' in [line.get('reason') for line in seen], f'rules that a policy has locked, {backend}', seen[1:4])
 
 
