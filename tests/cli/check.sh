@@ -58,7 +58,7 @@ listed() { echo "[a for a in attempts if a['surface'] == 'net.listed' and a['ver
 call "$confine" probe -b namespace --json
 if grep -q '"usable": true' "$dir/out" && [ -e /etc/resolv.conf ]; then
     cp "$dir/whole" "$dir/out"
-    holds "{s['state'] for s in b['namespace']['surfaces'] if s['id'] == 'net.listed'} == {'enforced'} and len([a for a in b['namespace']['attempts'] if a in $(listed)]) == 45"
+    holds "{s['state'] for s in b['namespace']['surfaces'] if s['id'] == 'net.listed'} == {'enforced'} and len([a for a in b['namespace']['attempts'] if a in $(listed)]) >= 40"
     result $? "what is not on a list is out of reach"
     call "$confine" check -b namespace --allow '*.example.org:8443' --only 'net.listed' --json
     [ "$status" -eq 0 ] && holds "not over and len($(listed)) >= 40 and [a for a in attempts if a['id'] == 'NET-68' and 'all that is below' in a['reason']]"
