@@ -255,12 +255,12 @@ bool fence_allows(const struct fence *fence, const struct fence_object *object,
     verdict = changes(operation) ? evaluate_change(rules, operation, &seen) : evaluate_read(rules, &seen);
     if (verdict.answer == ANSWER_REFUSED && verdict.rule != DENIAL_BY_DEFAULT)
         return deny(answer, verdict.surface, verdict.rule, verdict.index);
+    if (object->fd >= 0 && is_special(seen.type) && !names(operation))
+        return deny(answer, surface_of_kind(seen.type), DENIAL_BY_KIND, 0);
     if (is_of_processes(object) || rules_apart(rules, object->path))
         return deny(answer, surface, DENIAL_BY_PLACE, 0);
     if (verdict.answer == ANSWER_REFUSED)
         return deny(answer, verdict.surface, verdict.rule, verdict.index);
-    if (object->fd >= 0 && is_special(seen.type) && !names(operation))
-        return deny(answer, surface_of_kind(seen.type), DENIAL_BY_KIND, 0);
     if (fence->mark_count > 0)
         r = look_up(fence, object, operation, &mark);
     if (r < 0) {

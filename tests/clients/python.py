@@ -303,6 +303,60 @@ def session():
     one.end()  # a second time does nothing
 
 
+def fence():
+    with tempfile.TemporaryDirectory(prefix='confine-client.', dir='/var/tmp') as top:
+        if os.geteuid() == 0:
+            os.chown(top, 65534, 65534)
+        work = top + '/work'
+        os.mkdir(work)
+        with open(top + '/key', 'w', encoding='ascii') as file:
+            file.write('secret')
+        if os.geteuid() == 0:
+            os.chown(work, 65534, 65534)
+        before = len(os.listdir('/proc/self/fd'))
+        with confine.Fence(program=PROGRAM, directory=top, policy={'policy': 1, 'hide': [top + '/key']}, workspace='work') as one:
+            assert (one.root, one.directory) == (work, work)
+            with one.open('new', 'w') as file:
+                file.write('one')
+                assert not os.get_inheritable(file.fileno())
+            with one.open(b'new', 'ab') as file:
+                file.write(b'two')
+            one.mkdir('dir')
+            one.rename('new', 'dir/moved')
+            with one.open('dir/moved') as file:
+                assert file.read() == 'onetwo'
+            for path, mode, reason in (('../key', 'r', 'hidden'), ('../new', 'w', 'not-granted'), ('/dev/null', 'r', 'special-file')):
+                try:
+                    one.open(path, mode)
+                    raise AssertionError(f'{path} was opened')
+                except confine.FenceDenied as denied:
+                    assert (denied.reason, denied.code, denied.root) == (reason, 'FS_SANDBOX_DENIED', work), vars(denied)
+            for call, wrong in ((lambda: one.open('none'), FileNotFoundError), (lambda: one.open('dir/moved', 'x'), FileExistsError),
+                                (lambda: one.remove('dir'), OSError), (lambda: one.open('a\0b'), ValueError),
+                                (lambda: one.open_fd('dir', os.O_PATH), ValueError)):
+                try:
+                    call()
+                    raise AssertionError('it came back')
+                except wrong:
+                    pass
+            one.remove('dir/moved')
+            one.remove('dir')
+            assert os.listdir(work) == []
+            one._process.kill()
+            one._process.wait()
+            try:
+                one.open('new', 'w')
+                raise AssertionError('a fence that has ended opens')
+            except confine.ConfineError:
+                pass
+        assert len(os.listdir('/proc/self/fd')) == before
+        try:
+            confine.Fence(program=PROGRAM, workspace=top + '/none')
+            raise AssertionError('without a workspace')
+        except confine.ConfineError as error:
+            assert error.reason and 'none' in str(error)
+
+
 def works(test, *arguments):
     """Run it; a coroutine in a loop of its own. Return: what is wrong, None: nothing."""
     try:
@@ -329,7 +383,7 @@ def main():
                 why = works(test, vector)
                 tap.ok(why is None, f'{form}: {vector["name"]}', why)
     for name, test in (('a cancelled task leaves nothing', cancelled_task), ('50 at once, ten of them cancelled', many),
-                       ('20 threads at once', threads), ('interrupted', interrupted), ('undecided', undecided), ('mistakes', mistakes)):
+                       ('20 threads at once', threads), ('interrupted', interrupted), ('undecided', undecided), ('mistakes', mistakes), ('a fence', fence)):
         why = works(test)
         tap.ok(why is None, name, why)
     if namespace:

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 
-#define OPENS      2000 /* of each, while somebody swaps what a name leads to */
+#define OPENS      1000 /* of each, while somebody swaps what a name leads to */
 #define OPENS_LONG 100000
 #define THREADS    8
 
@@ -578,7 +578,7 @@ static void *swap(void *data)
 TEST_IN(no_name_outside_is_ever_changed, 600)
 {
     static const struct race race = {.one = "sub", .other = "away"};
-    const unsigned changes = getenv("CONFINE_LONG") ? OPENS_LONG : OPENS;
+    const unsigned changes = (getenv("CONFINE_LONG") ? OPENS_LONG : OPENS) / 5; /* five at a time */
     struct confine_fence *fence = FENCE(NULL);
     unsigned made = 0, removed = 0, renamed = 0;
     pthread_t swapping;
@@ -619,7 +619,7 @@ static bool is_outside(int fd)
     return false;
 }
 
-TEST_EACH_IN(nothing_outside_is_ever_opened, 600, struct race, races)
+TEST_EACH_IN(nothing_outside_is_ever_opened, 1200, struct race, races)
 {
     const unsigned opens = getenv("CONFINE_LONG") ? OPENS_LONG : OPENS;
     struct confine_fence *fence = FENCE(NULL);

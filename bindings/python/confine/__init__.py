@@ -8,11 +8,12 @@ from .aio import Run, start
 from .blocking import run
 from .events import (Answer, AnsweredEvent, AskEvent, CommandFailed, ConfineError, ConnectionEvent, DenialEvent, EndedEvent, ErrorEvent, Event,
                      LimitEvent, Outcome, Report, Result, StartedEvent, Surface, WarningEvent)
+from .fence import Fence, FenceDenied
 from .options import Options, Policy, ProgramNotFound, find_program
 from .session import Session
 
 __all__ = [
-    'Answer', 'AnsweredEvent', 'AskEvent', 'CommandFailed', 'ConfineError', 'ConnectionEvent', 'DenialEvent', 'EndedEvent', 'ErrorEvent', 'Event', 'LimitEvent', 'Options', 'Outcome',
+    'Answer', 'AnsweredEvent', 'AskEvent', 'CommandFailed', 'ConfineError', 'ConnectionEvent', 'DenialEvent', 'EndedEvent', 'ErrorEvent', 'Event', 'Fence', 'FenceDenied', 'LimitEvent', 'Options', 'Outcome',
     'Policy', 'ProgramNotFound', 'Report', 'Result', 'Run', 'Session', 'StartedEvent', 'Surface', 'WarningEvent',
     'find_program', 'run', 'start',
 ]
