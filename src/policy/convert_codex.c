@@ -194,7 +194,9 @@ static void hold_read(struct codex *codex)
         converting_note(
             converting,
             "filesystem: WIDER: .git, .agents and .codex in what can be written are read-only there as a "
-            "whole, here what runs something later; --protect .git does the same, and no commit works");
+            "whole, here what runs something later, and .git/config is looked at when the run ends; "
+            "--protect .git "
+            "does the same, and no commit works");
 }
 
 static int convert_filesystem(struct codex *codex, struct error *error)
