@@ -100,7 +100,7 @@ const struct option option_table[] = {
     {"denials", 0, "auto|on|off", OPTION_KEY, KEY_DENIALS, FOR_ALL, output_group,
      "the observer of refusals: auto is where somebody will see them"},
     {"ask", 0, "DURATION", OPTION_KEY, KEY_ASK, FOR_RUN, output_group,
-     "hold a refused write or create for so long, and ask over --control"},
+     "hold what is refused for so long, and ask over --control"},
     {"planted", 0, "report|quarantine", OPTION_KEY, KEY_PLANTED, FOR_ALL, output_group,
      "what to do about things written that run later outside"},
     {"html", 0, "FILE|fd:N", OPTION_OWN, OWN_HTML, FOR_CHECK, output_group,

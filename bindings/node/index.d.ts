@@ -62,8 +62,11 @@ export interface AskEvent extends Line {
   timeout_ms: number;
   /** The file would be opened to be read as well. */
   reads: boolean;
-  operation: 'write' | 'create' | 'truncate';
-  path: string;
+  operation: 'write' | 'create' | 'truncate' | 'connect';
+  /** null for a connection. */
+  path: string | null;
+  /** name:port of a connection, which can be allowed for the run, and not once; else null. */
+  address: string | null;
   executable: string | null;
   [key: string]: unknown;
 }

@@ -128,10 +128,14 @@ static bool port_in_rule(const struct rule *rule, uint16_t port)
 
 bool decide_name(const struct rules *rules, const char *name)
 {
+    const char *why, *instead;
+    struct rule rule;
+
     for (size_t i = 0; i < rules->count; i++)
         if (rule_has_name(&rules->items[i], name))
             return true;
-    return false;
+    return rules->asks && strchr(name, '.') && rule_parse(name, &rule) &&
+           !rule_useless(&rule, &why, &instead);
 }
 
 /* Names of a network of one's own (RFC 6762, RFC 8375, and `internal`, which nobody will have). */

@@ -43,6 +43,8 @@ extern const char *const reasons[REASON_COUNT];
 struct rules {
     struct rule *items;
     size_t count;
+    bool asks; /* somebody is asked outside about whoever connects: names that no rule has get an address, too
+                */
 };
 
 /* rules_add() - one more. Return: 0, -EINVAL for what is no rule, -E2BIG, -ENOMEM. */
@@ -79,7 +81,7 @@ struct verdict {
 /* decide_target() - by the rules alone; for an address by what it is as well. */
 void decide_target(const struct rules *rules, const struct target *target, struct verdict *ret_verdict);
 
-/* decide_name() - does any rule have this name, on whatever port? */
+/* decide_name() - does any rule have this name, on whatever port, or could one that is asked about? */
 bool decide_name(const struct rules *rules, const char *name);
 
 /* decide_option() - what would allow @name; empty where nothing would. */

@@ -15,7 +15,8 @@
  *            First, and once. Rules as rule_parse() takes them; ranges as `198.18.0.0/15`. A pool that is
  *            null: no address of that family is answered. Pools are at least /18 and /114. The first two
  *            addresses are nobody's, those up to base + 4096 the supervisor's (`name` of listen), and the
- *            next PROTOCOL_NAMES are given out to all other names.
+ *            next PROTOCOL_NAMES are given out to all other names. "asks": true (may be left out): names that
+ *            no rule has get an address as well, because somebody is asked before anybody connects to it.
  *   listen   {"role": "tcp"|"dns"|"dns-tcp"|"proxy", "name": NAME (may be left out)}
  *            + listening socket (dns: bound datagram socket) made inside. tcp: any port; the destination is
  *            the accepted connection's own address. `name` (canonical; tcp only): the address of the socket

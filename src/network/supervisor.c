@@ -121,7 +121,8 @@ void supervisor_want_socket(struct gateway *gateway, uint64_t id, bool six)
 
 static void want_ports(struct gateway *gateway, const struct rule *rule)
 {
-    const char *name = rule->wildcard || rule->address ? NULL : rule->name;
+    /* A name that was asked about has the address already that was given out for it. */
+    const char *name = rule->wildcard || rule->address || gateway->rules.asks ? NULL : rule->name;
 
     for (size_t i = 0; i < rule->port_count; i++) {
         struct writer writer = {.compact = true};
@@ -185,11 +186,13 @@ static const char *take_start(struct gateway *gateway, struct reader *reader, in
 {
     const char *upstream = read_text(reader, "upstream", true), *four = read_text(reader, "pool4", true);
     const char *six = read_text(reader, "pool6", true), *wrong = NULL;
-    json_t *list = read_value(reader, "rules"), *item;
+    json_t *list = read_value(reader, "rules"), *asks = read_value(reader, "asks"), *item;
     size_t i;
 
-    if (fd >= 0 || gateway->started || !json_is_array(list) || !is_read(reader))
+    if (fd >= 0 || gateway->started || !json_is_array(list) || (asks && !json_is_true(asks)) ||
+        !is_read(reader))
         return "start is not as agreed on";
+    gateway->rules.asks = asks != NULL;
     json_array_foreach(list, i, item) if (!json_is_string(item) ||
                                           rules_add(&gateway->rules, json_string_value(item)) !=
                                               0) return "start has a rule that is none";

@@ -151,6 +151,38 @@ TEST(name_keeps_its_address)
     check_str(name, "a.test");
 }
 
+/* Where somebody is asked before anybody connects: names that a rule could have. */
+TEST(a_name_that_is_asked_about_has_an_address)
+{
+    static const struct {
+        const char *bytes;
+        size_t length;
+        enum dns_said said;
+    } rows[] = {
+        {BYTES(QUERY "\x01"
+                     "b\x04test\x00" IN("\x01")),
+         DNS_ANSWERED},
+        {BYTES(QUERY "\x04wpad\x00" IN("\x01")), DNS_REFUSED},
+        {BYTES(QUERY "\x01"
+                     "a\x09localhost\x00" IN("\x01")),
+         DNS_REFUSED},
+        {BYTES(QUERY "\x01"
+                     "1\x01"
+                     "1\x00" IN("\x01")),
+         DNS_REFUSED},
+    };
+    unsigned char answer[DNS_MESSAGE];
+    char name[NAME_SIZE];
+    size_t length;
+
+    begin();
+    rules.asks = true;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        check_int(dns_answer(&rules, &pool, (const unsigned char *)rows[i].bytes, rows[i].length, answer,
+                             &length, name),
+                  rows[i].said);
+}
+
 TEST(longest_name_fits_in_an_answer)
 {
     unsigned char query[300] = QUERY, answer[DNS_MESSAGE];

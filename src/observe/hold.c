@@ -31,7 +31,7 @@ static uint64_t *find_room(int listener)
     return NULL;
 }
 
-/* One packet with one descriptor. Return: was it taken? */
+/* One packet, with a descriptor unless that is -1. Return: was it taken? */
 static bool send_ask(int wire, struct observe_message *message, size_t size, int object)
 {
     union {
@@ -39,14 +39,17 @@ static bool send_ask(int wire, struct observe_message *message, size_t size, int
         char room[CMSG_SPACE(sizeof(int))];
     } control;
     struct iovec part = {.iov_base = message, .iov_len = size};
-    struct msghdr packet = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+    struct msghdr packet = {.msg_iov = &part, .msg_iovlen = 1};
 
     memset(&control, 0, sizeof(control));
     control.header.cmsg_level = SOL_SOCKET;
     control.header.cmsg_type = SCM_RIGHTS;
     control.header.cmsg_len = CMSG_LEN(sizeof(int));
     memcpy(CMSG_DATA(&control.header), &object, sizeof(int));
+    if (object >= 0) {
+        packet.msg_control = &control;
+        packet.msg_controllen = sizeof(control);
+    }
     return kernel_call(SYS_sendmsg, wire, KERNEL_PTR(&packet), MSG_NOSIGNAL, 0, 0, 0) == (long)size;
 }
 
@@ -57,7 +60,8 @@ bool hold_call(int listener, int wire, const struct notify_request *request, con
     size_t length = strlen(refusal->name);
     uint64_t *room = find_room(listener);
 
-    if (!room || holding->object < 0 || length >= sizeof(message.name))
+    if (!room || (holding->object < 0 && holding->kind != OBSERVE_HELD_CONNECT) ||
+        length >= sizeof(message.name))
         return false;
     memset(&message, 0, offsetof(struct observe_message, name));
     message.type = OBSERVE_MESSAGE_ASK;
@@ -66,6 +70,7 @@ bool hold_call(int listener, int wire, const struct notify_request *request, con
     message.surface = refusal->verdict.surface;
     message.operation = refusal->operation;
     message.rule = refusal->verdict.rule;
+    message.is_address = refusal->is_address;
     message.held = request->id;
     message.held_kind = holding->kind;
     message.held_flags = holding->flags;

@@ -56,6 +56,11 @@ static bool may_hold(const struct judge *judge, const struct refusal *refusal)
 {
     enum surface surface = refusal->verdict.surface;
 
+    if (judge->holds_connects && refusal->is_address && surface == SURFACE_NET_LISTED &&
+        refusal->operation == DENIAL_CONNECT) {
+        holding = (struct holding){.kind = OBSERVE_HELD_CONNECT, .object = -1};
+        return true;
+    }
     if (!judge->holds || holding.kind == OBSERVE_HELD_NOTHING || refusal->by_mode || refusal->is_address ||
         refusal->verdict.rule != DENIAL_BY_DEFAULT ||
         (surface != SURFACE_FS_WRITE && surface != SURFACE_FS_TRUNCATE))
@@ -82,7 +87,11 @@ void judge_refuse(const struct judge *judge, const struct notify_request *reques
         return;
     is_held =
         may_hold(judge, &refusal) && hold_call(judge->listener, judge->wire, request, &refusal, &holding);
-    if (!is_held) /* else the supervisor records it, with the answer */
+    if (is_held) /* the supervisor records it, with the answer */
+        return;
+    if (holding.kind == OBSERVE_HELD_CONNECT) /* which may be one that is allowed */
+        record_unreadable();
+    else
         record_refusal(judge->wire, &refusal);
 }
 

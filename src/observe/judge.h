@@ -14,6 +14,7 @@ struct judge {
     uid_t uid;       /* the command's */
     bool asks_first; /* before each call is received */
     bool holds;      /* what somebody may be asked about */
+    bool holds_connects;
 };
 
 /* judge_call() - look at one call and record what will be refused of it. Nothing is answered here. Return:

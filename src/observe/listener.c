@@ -154,6 +154,7 @@ void observe_serve(const struct observe_setup *setup)
     judge.wire = OBSERVE_WIRE;
     judge.uid = setup->resolved->uid;
     judge.holds = setup->asks;
+    judge.holds_connects = setup->asks_connects;
     judge.asks_first =
         setup->outlives; /* where it waits for a call alone, an old kernel does not tell it of the end */
     rules_make(&judge.rules, setup->resolved, setup->plan, setup->tmp);

@@ -78,7 +78,9 @@ static void look_inside(const struct judge *judge, const char *name, struct peer
     const struct own_network *network = &judge->rules.resolved->network;
 
     peer->local = network_has(network, name);
-    peer->listened = network_listens(network, name, peer->port, peer->datagram);
+    /* Where somebody is asked, the supervisor knows who may be reached where all of them are listened to. */
+    peer->listened =
+        network_listens(network, name, peer->port, peer->datagram, judge->holds_connects && !peer->datagram);
 }
 
 static void judge_inet(const struct judge *judge, const struct notify_request *request,

@@ -29,6 +29,7 @@ enum observe_held {
     OBSERVE_HELD_OPEN,      /* with the message: the file, O_PATH */
     OBSERVE_HELD_CREATE,    /* open a file that is missing; with the message: the directory it is to be in */
     OBSERVE_HELD_DIRECTORY, /* mkdir; the same */
+    OBSERVE_HELD_CONNECT,   /* to an address; nothing comes with the message */
 };
 
 /* One packet on the wire, from the observer; what it holds is believed as far as a stranger's word. */
@@ -54,9 +55,10 @@ struct observe_setup {
     const struct resolved *resolved;
     const struct plan *plan;
     pid_t supervisor;
-    bool asks;       /* what may be asked of is held, and handed to the supervisor */
-    bool outlives;   /* whoever lives on behind the command is answered until the last of them has gone */
-    const char *tmp; /* the private temp directory on disk; NULL: none */
+    bool asks_connects; /* and connecting to what no rule allows */
+    bool asks;          /* what may be asked of is held, and handed to the supervisor */
+    bool outlives;      /* whoever lives on behind the command is answered until the last of them has gone */
+    const char *tmp;    /* the private temp directory on disk; NULL: none */
 };
 
 /*

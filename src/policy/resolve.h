@@ -192,8 +192,10 @@ bool network_has(const struct own_network *network, const char *address);
 /*
  * network_listens() - does somebody outside listen for the command on @address and @port?
  * @datagrams: for datagrams, else for connections
+ * @exactly:   on that address alone, not on all of them
  */
-bool network_listens(const struct own_network *network, const char *address, unsigned port, bool datagrams);
+bool network_listens(const struct own_network *network, const char *address, unsigned port, bool datagrams,
+                     bool exactly);
 
 /* network_name_at() - the name that has @address inside. Return: NULL: none, or one that only the gateway
  * knows. */

@@ -462,7 +462,8 @@ bool network_has(const struct own_network *network, const char *address)
     return holds(NETWORK_POOL4, address) || holds(NETWORK_LOCAL6, address);
 }
 
-bool network_listens(const struct own_network *network, const char *address, unsigned port, bool datagrams)
+bool network_listens(const struct own_network *network, const char *address, unsigned port, bool datagrams,
+                     bool exactly)
 {
     const char *every = strchr(address, ':') ? EVERY_6 : EVERY_4;
 
@@ -471,7 +472,7 @@ bool network_listens(const struct own_network *network, const char *address, uns
 
         if (listener->port == port && datagrams == (listener->role == LISTENER_DNS) &&
             (strcmp(listener->address, address) == 0 ||
-             (strcmp(listener->address, every) == 0 && network_has(network, address))))
+             (!exactly && strcmp(listener->address, every) == 0 && network_has(network, address))))
             return true;
     }
     return false;

@@ -7,13 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool is_same(const char *one, const char *other)
+{
+    return one && other ? strcmp(one, other) == 0 : !one && !other;
+}
+
 static struct approval_item *find(const struct approval_list *approvals, const struct approval_item *like)
 {
     for (size_t i = 0; i < approvals->count; i++) {
         struct approval_item *item = &approvals->items[i];
 
-        if (item->for_run == like->for_run && strcmp(item->path, like->path) == 0 &&
-            (item->for_run || item->operation == like->operation))
+        if (item->for_run == like->for_run && is_same(item->path, like->path) &&
+            is_same(item->address, like->address) && (item->for_run || item->operation == like->operation))
             return item;
     }
     return NULL;
@@ -28,11 +33,14 @@ int approvals_add(struct approval_list *approvals, const struct approval_item *i
         return 0;
     }
     copy.count = 1;
-    copy.path = strdup(item->path);
+    copy.path = item->path ? strdup(item->path) : NULL;
+    copy.address = item->address ? strdup(item->address) : NULL;
     copy.executable = item->executable ? strdup(item->executable) : NULL;
-    if (!copy.path || (item->executable && !copy.executable) || approvals->count == APPROVALS_MOST ||
+    if ((item->path && !copy.path) || (item->address && !copy.address) ||
+        (item->executable && !copy.executable) || approvals->count == APPROVALS_MOST ||
         !array_more(&approvals->items, approvals->count, sizeof(*approvals->items))) {
         free(copy.path);
+        free(copy.address);
         free(copy.executable);
         approvals->unlisted++;
         return -ENOMEM;
@@ -67,6 +75,7 @@ void approvals_write(struct writer *writer, const char *key, const struct approv
         writer_object(writer, NULL);
         writer_text(writer, "operation", denial_operation_name(item->operation));
         writer_path(writer, "path", item->path);
+        writer_text(writer, "address", item->address);
         writer_text(writer, "answer", item->for_run ? "run" : "once");
         writer_integer(writer, "pid", item->pid);
         writer_path(writer, "executable", item->executable);
@@ -81,6 +90,7 @@ void approvals_free(struct approval_list *approvals)
 {
     for (size_t i = 0; i < approvals->count; i++) {
         free(approvals->items[i].path);
+        free(approvals->items[i].address);
         free(approvals->items[i].executable);
     }
     free(approvals->items);

@@ -10,11 +10,12 @@
 
 struct approval_item {
     enum denial_operation operation; /* of the first */
-    char *path;                      /* owned, canonical, as the command sees it; untrusted */
-    char *executable;                /* of the first; NULL: not known */
-    pid_t pid;                       /* of the first */
-    bool for_run;                    /* once asked, for all of the run */
-    uint64_t count;                  /* how often it was opened or made */
+    char *path;       /* owned, canonical, as the command sees it; untrusted; NULL: it is none */
+    char *address;    /* of the network, likewise */
+    char *executable; /* of the first; NULL: not known */
+    pid_t pid;        /* of the first */
+    bool for_run;     /* once asked, for all of the run */
+    uint64_t count;   /* how often it was opened or made */
 };
 
 struct approval_list {

@@ -12,7 +12,7 @@
  * Mustn't: let a call go on after a yes: what its words name may have changed. Mustn't ask twice about one
  *          call, or leave one without an answer.
  */
-#include "run/approval.h"
+#include "run/approval_state.h"
 
 #include "links/kernel_abi.h"
 #include "run/control_ask.h"
@@ -28,6 +28,7 @@
 #include <sys/socket.h>
 
 #define TICK_MS     250
+#define GRANTED_MS  5
 #define TOKENS_MOST 64         /* questions at once */
 #define TOKEN_NS    250000000U /* and one more after each of these */
 #define MEMORY_MOST 512
@@ -47,7 +48,7 @@ static void answer_call(const struct approval *approval, struct notify_answer an
     (void)kernel_call(SYS_ioctl, approval->listener, NOTIFY_IOCTL_SEND, KERNEL_PTR(&answer), 0, 0, 0);
 }
 
-static void let_go_on(const struct approval *approval, uint64_t call)
+void approval_let_go_on(const struct approval *approval, uint64_t call)
 {
     answer_call(approval, (struct notify_answer){.id = call, .flags = NOTIFY_CONTINUE});
 }
@@ -85,22 +86,33 @@ int approval_take(struct approval *approval, int listener)
 /* --- what was answered before ----------------------------------------------------------------------------
  */
 
-static const struct approval_memory *recall(const struct approval *approval, const char *path)
+/* Of a host all ports are alike. */
+static bool is_like(const char *denied, const char *name)
+{
+    size_t length = strlen(denied);
+
+    return denied[length - 1] == ':' ? strncmp(denied, name, length) == 0 : path_contains(denied, name);
+}
+
+const struct approval_memory *approval_recall(const struct approval *approval, const char *path)
 {
     for (size_t i = approval->memory_count; i > 0; i--) {
         const struct approval_memory *memory = &approval->memory[i - 1];
 
-        if (memory->denied ? path_contains(memory->path, path) : strcmp(memory->path, path) == 0)
+        if (memory->denied ? is_like(memory->path, path) : strcmp(memory->path, path) == 0)
             return memory;
     }
     return NULL;
 }
 
-/* One that does not fit is asked about again. */
-static void remember(struct approval *approval, const char *path, bool denied)
+/* One that does not fit is asked about again. @like: and all that is like it */
+static void remember(struct approval *approval, const char *path, bool denied, bool like)
 {
-    const char *slash = strrchr(path, '/');
-    size_t length = !denied ? strlen(path) : slash == path ? 1 : (size_t)(slash - path);
+    const char *slash = strrchr(path, '/'), *colon = strrchr(path, ':');
+    size_t length = !like            ? strlen(path)
+                    : path[0] != '/' ? (size_t)(colon - path) + 1
+                    : slash == path  ? 1
+                                     : (size_t)(slash - path);
     char *copy;
 
     if (approval->memory_count == MEMORY_MOST ||
@@ -114,10 +126,13 @@ static void remember(struct approval *approval, const char *path, bool denied)
 /* --- one call --------------------------------------------------------------------------------------------
  */
 
-static void note_approved(struct approval *approval, const struct observe_message *message, bool for_run)
+/* @label: of a connection, else NULL */
+static void note_approved(struct approval *approval, const struct observe_message *message, const char *label,
+                          bool for_run)
 {
     struct approval_item item = {.operation = (enum denial_operation)message->operation,
-                                 .path = (char *)(uintptr_t)message->name,
+                                 .path = label ? NULL : (char *)(uintptr_t)message->name,
+                                 .address = (char *)(uintptr_t)label,
                                  .executable =
                                      *message->executable ? (char *)(uintptr_t)message->executable : NULL,
                                  .pid = message->pid,
@@ -128,13 +143,14 @@ static void note_approved(struct approval *approval, const struct observe_messag
 }
 
 /* The kernel refuses it, and it is told of as everything else that is refused. */
-static void refuse(struct approval *approval, const struct observe_message *message)
+void approval_refuse(struct approval *approval, const struct observe_message *message, const char *label)
 {
-    bool waits = is_waiting(approval, message->held);
+    /* Where the gateway listens it tells of it itself. */
+    bool waits = is_waiting(approval, message->held) && !(label && connect_listens(approval, message));
 
-    let_go_on(approval, message->held);
+    approval_let_go_on(approval, message->held);
     if (waits)
-        observer_refused(approval->observer, message);
+        observer_refused(approval->observer, message, label);
 }
 
 static enum opener_verdict open_object(const struct approval *approval, const struct observe_message *message,
@@ -178,32 +194,41 @@ static const char *carry_out(struct approval *approval, const struct observe_mes
     return r == -ENOENT || r == -ESRCH || r == -EINPROGRESS ? "gone" : "not-opened";
 }
 
+static const char *name_of(const struct approval_held *held)
+{
+    return held->label ? held->label : held->message->name;
+}
+
 static void release(struct approval_held *held)
 {
     fd_close(held->object);
     free(held->message);
+    free(held->label);
+    free(held->rule);
     *held = (struct approval_held){.object = -1};
 }
 
 static void set_timer(struct approval *approval);
 
-/* The end of a question. @answer: what was said; NULL with @approved false: nothing was, for @why */
-static void conclude(struct approval *approval, struct approval_held *held, enum approval_answer answer,
-                     const char *why)
+void approval_conclude(struct approval *approval, struct approval_held *held, enum approval_answer answer,
+                       const char *why)
 {
     const struct observe_message *message = held->message;
     bool approved = answer == APPROVAL_ONCE || answer == APPROVAL_RUN;
 
-    if (!why && approved)
+    if (!why && approved && held->label)
+        approval_let_go_on(approval, message->held);
+    else if (!why && approved)
         why = carry_out(approval, message, held->object);
     if (!why && approved)
-        note_approved(approval, message, answer == APPROVAL_RUN);
-    if (!why && answer == APPROVAL_RUN && !recall(approval, message->name))
-        remember(approval, message->name, false);
-    if (answer == APPROVAL_DENY_LIKE)
-        remember(approval, message->name, true);
+        note_approved(approval, message, held->label, answer == APPROVAL_RUN);
+    if (!why && answer == APPROVAL_RUN && !held->label && !approval_recall(approval, message->name))
+        remember(approval, message->name, false, false);
+    /* A name has two addresses, and whoever is refused at one tries the other. */
+    if (answer == APPROVAL_DENY_LIKE || (answer == APPROVAL_DENY && held->label && !why))
+        remember(approval, name_of(held), true, answer == APPROVAL_DENY_LIKE);
     if (why || !approved)
-        refuse(approval, message);
+        approval_refuse(approval, message, held->label);
     control_answered(approval->control, held->id, !why && approved, why);
     release(held);
     set_timer(approval);
@@ -236,6 +261,12 @@ static bool is_sound(const struct observe_message *message, int object)
            message->operation > DENIAL_NOTHING && message->operation < DENIAL_OPERATIONS &&
            !message->is_address && !message->by_mode && message->pid > 0 && !strstr(message->name, "//") &&
            !strstr(message->name, "/../") && !strstr(message->name, "/./");
+}
+
+static bool is_connect(const struct approval *approval, const struct observe_message *message)
+{
+    return approval->connects && message->is_address && message->surface == SURFACE_NET_LISTED &&
+           message->operation == DENIAL_CONNECT && message->pid > 0;
 }
 
 /* Nobody is asked about these, whatever an answer would be. */
@@ -295,12 +326,12 @@ static void say_asks(void *self)
         struct approval_held *held = &approval->held[i];
 
         if (held->id > 0 && !held->said)
-            held->said = control_ask(approval->control, held->id, held->message, approval->resolved);
+            held->said =
+                control_ask(approval->control, held->id, held->message, held->label, approval->resolved);
     }
 }
 
-/* Return: is it a question now? */
-static bool ask(struct approval *approval, const struct observe_message *message, int *object)
+bool approval_ask(struct approval *approval, const struct observe_message *message, int *object, char **label)
 {
     const size_t size = offsetof(struct observe_message, name) + strlen(message->name) + 1;
     struct approval_held *held = find_place(approval);
@@ -309,7 +340,7 @@ static bool ask(struct approval *approval, const struct observe_message *message
         approval->report->approvals.unasked++;
         return false;
     }
-    if (!can_open(approval, message, *object))
+    if (!label && !can_open(approval, message, *object))
         return false;
     held->message = malloc(size);
     if (!held->message)
@@ -317,6 +348,10 @@ static bool ask(struct approval *approval, const struct observe_message *message
     memcpy(held->message, message, size);
     held->object = *object;
     *object = -1;
+    if (label) {
+        held->label = *label;
+        *label = NULL;
+    }
     if (++approval->last_id == 0)
         approval->last_id = 1;
     held->id = approval->last_id;
@@ -331,16 +366,22 @@ void approval_hold(struct approval *approval, const struct observe_message *mess
 {
     const struct approval_memory *memory;
 
+    if (message->held_kind == OBSERVE_HELD_CONNECT && is_connect(approval, message)) {
+        fd_close(object);
+        connect_hold(approval, message);
+        return;
+    }
     if (approval->ended || !is_sound(message, object) || is_never_asked(approval, message->name)) {
-        refuse(approval, message);
+        approval_refuse(approval, message, NULL);
         fd_close(object);
         return;
     }
-    memory = recall(approval, message->name);
+    memory = approval_recall(approval, message->name);
     if (memory && !memory->denied && !carry_out(approval, message, object))
-        note_approved(approval, message, true);
-    else if (memory || (!take_over(approval, message, &object) && !ask(approval, message, &object)))
-        refuse(approval, message);
+        note_approved(approval, message, NULL, true);
+    else if (memory ||
+             (!take_over(approval, message, &object) && !approval_ask(approval, message, &object, NULL)))
+        approval_refuse(approval, message, NULL);
     fd_close(object);
 }
 
@@ -358,9 +399,11 @@ static void on_tick(uv_timer_t *timer)
         bool waits = held->id > 0 && is_waiting(approval, held->message->held);
 
         if (held->id > 0 && !waits && held->missed) /* whoever was interrupted calls again */
-            conclude(approval, held, APPROVAL_DENY, "gone");
+            approval_conclude(approval, held, APPROVAL_DENY, "gone");
+        else if (waits && held->granted && connect_listens(approval, held->message))
+            approval_conclude(approval, held, APPROVAL_RUN, NULL);
         else if (waits && now >= held->until_ns)
-            conclude(approval, held, APPROVAL_DENY, "timeout");
+            approval_conclude(approval, held, APPROVAL_DENY, "timeout");
         else
             held->missed = held->id > 0 && !waits;
     }
@@ -368,14 +411,15 @@ static void on_tick(uv_timer_t *timer)
 
 static void set_timer(struct approval *approval)
 {
-    bool open = false;
+    uint64_t tick = 0; /* there is nothing to be looked at */
 
     for (size_t i = 0; i < APPROVAL_SLOTS; i++)
-        open = open || approval->held[i].id > 0;
-    if (!open)
+        if (approval->held[i].id > 0 && tick != GRANTED_MS)
+            tick = approval->held[i].granted ? GRANTED_MS : TICK_MS;
+    if (tick == 0)
         uv_timer_stop(&approval->timer);
-    else if (!uv_is_active((uv_handle_t *)&approval->timer))
-        uv_timer_start(&approval->timer, on_tick, TICK_MS, TICK_MS);
+    else if (!uv_is_active((uv_handle_t *)&approval->timer) || uv_timer_get_repeat(&approval->timer) != tick)
+        uv_timer_start(&approval->timer, on_tick, tick, tick);
 }
 
 /* What was answered for all of the run answers the questions that wait as well. */
@@ -383,11 +427,30 @@ static void settle_others(struct approval *approval)
 {
     for (size_t i = 0; i < APPROVAL_SLOTS; i++) {
         struct approval_held *held = &approval->held[i];
-        const struct approval_memory *memory = held->id > 0 ? recall(approval, held->message->name) : NULL;
+        const struct approval_memory *memory = held->id > 0 ? approval_recall(approval, name_of(held)) : NULL;
 
         if (memory)
-            conclude(approval, held, memory->denied ? APPROVAL_DENY : APPROVAL_RUN, NULL);
+            approval_conclude(approval, held, memory->denied ? APPROVAL_DENY : APPROVAL_RUN, NULL);
     }
+}
+
+static int take_one(struct approval *approval, struct approval_held *held, enum approval_answer answer,
+                    struct error *error)
+{
+    const char *why;
+
+    if (!held->label || answer == APPROVAL_DENY || answer == APPROVAL_DENY_LIKE) {
+        approval_conclude(approval, held, answer, NULL);
+        settle_others(approval);
+        return 0;
+    }
+    if (answer == APPROVAL_ONCE)
+        return error_set(error, ERROR_USAGE, EINVAL, "not-once",
+                         "answer: a connection is allowed for the run, or not at all");
+    why = held->rule ? NULL : connect_allow(approval, held);
+    if (why)
+        approval_conclude(approval, held, APPROVAL_DENY, why);
+    return 0;
 }
 
 static int take_answer(void *self, uint32_t id, unsigned answer, struct error *error)
@@ -395,13 +458,19 @@ static int take_answer(void *self, uint32_t id, unsigned answer, struct error *e
     struct approval *approval = self;
 
     for (size_t i = 0; i < APPROVAL_SLOTS && id > 0 && answer < APPROVAL_ANSWERS; i++)
-        if (approval->held[i].id == id) {
-            conclude(approval, &approval->held[i], (enum approval_answer)answer, NULL);
-            settle_others(approval);
-            return 0;
-        }
+        if (approval->held[i].id == id)
+            return take_one(approval, &approval->held[i], (enum approval_answer)answer, error);
     return error_set(error, ERROR_USAGE, EINVAL, "no-question",
                      "answer: no question with this number waits for one");
+}
+
+/* A rule is in force: whoever waits for it does so until somebody listens, which is a moment. */
+static void on_answered(void *self, const char *rule, const char *refused)
+{
+    struct approval *approval = self;
+
+    connect_answered(approval, rule, refused);
+    set_timer(approval);
 }
 
 static int start_approval(void *self, struct supervision *supervision, uv_loop_t *uv)
@@ -421,25 +490,30 @@ static void end_approval(void *self)
 
     for (size_t i = 0; i < APPROVAL_SLOTS; i++)
         if (approval->held[i].id > 0)
-            conclude(approval, &approval->held[i], APPROVAL_DENY, "ended");
+            approval_conclude(approval, &approval->held[i], APPROVAL_DENY, "ended");
     uv_timer_stop(&approval->timer);
     approval->ended = true;
 }
 
-const struct part_calls approval_part = {
-    .start = start_approval, .started = say_asks, .answer = take_answer, .end = end_approval};
+const struct part_calls approval_part = {.start = start_approval,
+                                         .started = say_asks,
+                                         .answer = take_answer,
+                                         .answered = on_answered,
+                                         .end = end_approval};
 
 void approval_begin(struct approval *approval, const struct resolved *resolved, struct report *report,
-                    struct control *control, struct observer *observer)
+                    struct control *control, struct observer *observer, bool connects)
 {
-    *approval = (struct approval){.wanted = observer->wanted && control && resolved->policy->ask_ms > 0,
-                                  .listener = -1,
-                                  .resolved = resolved,
-                                  .report = report,
-                                  .control = control,
-                                  .observer = observer,
-                                  .tokens = TOKENS_MOST,
-                                  .filled_ns = supervise_now_ns()};
+    *approval =
+        (struct approval){.wanted = observer->wanted && control && resolved->policy->ask_ms > 0,
+                          .connects = connects && observer->wanted && control && resolved->policy->ask_ms > 0,
+                          .listener = -1,
+                          .resolved = resolved,
+                          .report = report,
+                          .control = control,
+                          .observer = observer,
+                          .tokens = TOKENS_MOST,
+                          .filled_ns = supervise_now_ns()};
     for (size_t i = 0; i < APPROVAL_SLOTS; i++)
         approval->held[i].object = -1;
     observer->approval = approval->wanted ? approval : NULL;
@@ -453,6 +527,7 @@ void approval_free(struct approval *approval)
     for (size_t i = 0; i < approval->memory_count; i++)
         free(approval->memory[i].path);
     free(approval->memory);
+    strings_free(&approval->added);
     approval->memory = NULL;
     approval->memory_count = 0;
     approval->listener = approval->wanted ? fd_close(approval->listener) : -1;

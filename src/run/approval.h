@@ -26,6 +26,9 @@ enum approval_answer {
 struct approval_held {
     uint32_t id;                     /* the question's number; 0: the place is free */
     bool said;                       /* the asker has it */
+    char *label;                     /* owned: what a connection is called, `NAME:PORT`; NULL: it is none */
+    char *rule;                      /* owned: that was asked for, and is to be in force; NULL: none */
+    bool granted;                    /* it is, and somebody is about to listen */
     bool missed;                     /* nobody waited when it was looked at last */
     int object;                      /* what the observer saw there */
     uint64_t until_ns;               /* CLOCK_MONOTONIC */
@@ -40,9 +43,11 @@ struct approval_memory {
 
 struct approval {
     bool wanted;
-    bool ended;   /* whoever still calls, in a session, gets no answer but a no */
-    int listener; /* -1: not there yet */
+    bool connects; /* connections too */
+    bool ended;    /* whoever still calls, in a session, gets no answer but a no */
+    int listener;  /* -1: not there yet */
     const struct resolved *resolved;
+    struct strings added; /* rules of the network that were added, in the one spelling of them */
     struct report *report;
     struct control *control;
     struct observer *observer; /* that records what is refused in the end */
@@ -59,9 +64,10 @@ struct approval {
 /* Answers while the command runs. Nothing unless it is wanted. */
 extern const struct part_calls approval_part;
 
-/* approval_begin() - of a run whose policy asks, or of one that does not. @observer: has been begun */
+/* approval_begin() - of a run whose policy asks, or of one that does not. @observer: has been begun.
+ * @connects: the network has a list that may grow */
 void approval_begin(struct approval *approval, const struct resolved *resolved, struct report *report,
-                    struct control *control, struct observer *observer);
+                    struct control *control, struct observer *observer, bool connects);
 
 /* approval_take() - keep a copy of @listener, where calls are answered. Return: 0 or a negative errno with
  * the report's error set: this kernel cannot do it. */

@@ -11,11 +11,12 @@
 #include <string.h>
 
 bool control_ask(struct control *control, uint32_t id, const struct observe_message *message,
-                 const struct resolved *resolved)
+                 const char *label, const struct resolved *resolved)
 {
     struct denial denial = {.surface = (enum surface)message->surface,
                             .operation = (enum denial_operation)message->operation,
-                            .path = (char *)(uintptr_t)message->name,
+                            .path = label ? NULL : (char *)(uintptr_t)message->name,
+                            .address = (char *)(uintptr_t)label,
                             .executable =
                                 *message->executable ? (char *)(uintptr_t)message->executable : NULL,
                             .pid = message->pid,
@@ -29,9 +30,9 @@ bool control_ask(struct control *control, uint32_t id, const struct observe_mess
     writer_integer(&writer, "id", id);
     writer_integer(&writer, "timeout_ms", (int64_t)resolved->policy->ask_ms);
     writer_bool(&writer, "reads",
-                message->held_kind != OBSERVE_HELD_DIRECTORY &&
+                !label && message->held_kind != OBSERVE_HELD_DIRECTORY &&
                     (message->held_flags & O_ACCMODE) != O_WRONLY);
-    if (denials_add(&one, resolved, &denial, DENIAL_BY_DEFAULT, 0) == 0)
+    if (denials_add(&one, resolved, &denial, label ? DENIAL_BY_NETWORK : DENIAL_BY_DEFAULT, 0) == 0)
         denial_write(&writer, &one.items[0]);
     else
         writer.text.failed = true;

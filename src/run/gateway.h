@@ -20,6 +20,7 @@ struct given {
 };
 
 struct gateway {
+    bool asks;   /* before a connection that no rule allows is refused */
     bool wanted; /* the plan has one */
     const struct plan *plan;
     const struct resolved *resolved;

@@ -64,6 +64,8 @@ int gateway_say_start(struct gateway *gateway)
     writer_text(&writer, "upstream", gateway->resolved->policy->upstream);
     writer_text(&writer, "pool4", listed ? NETWORK_POOL4 : NULL);
     writer_text(&writer, "pool6", listed ? NETWORK_POOL6 : NULL);
+    if (gateway->asks && listed)
+        writer_bool(&writer, "asks", true);
     return send_packet(gateway, &writer, -1);
 }
 

@@ -102,6 +102,7 @@ int observer_start(struct observer *observer, const struct plan *plan, const cha
                                   .plan = plan,
                                   .supervisor = getpid(),
                                   .asks = observer->approval != NULL,
+                                  .asks_connects = observer->approval && observer->approval->connects,
                                   .outlives = plan->joined,
                                   .tmp = tmp};
     pid_t pid;
@@ -192,8 +193,7 @@ int observer_go(const struct observer *observer)
 /* --- what it tells ---------------------------------------------------------------------------------------
  */
 
-/* `ADDRESS:PORT` or `[ADDRESS]:PORT`. Return: whether it is that. */
-static bool read_place(const char *text, char address[NETWORK_ADDRESS], unsigned *ret_port)
+bool observer_read_place(const char *text, char address[NETWORK_ADDRESS], unsigned *ret_port)
 {
     const char *colon = strrchr(text, ':');
     size_t skip = text[0] == '[', length = colon ? (size_t)(colon - text) : 0;
@@ -215,7 +215,8 @@ static bool name_place(const struct observer *observer, const struct observe_mes
     const char *known;
     unsigned port;
 
-    if (!message->is_address || !observer->gateway->wanted || !read_place(message->name, address, &port))
+    if (!message->is_address || !observer->gateway->wanted ||
+        !observer_read_place(message->name, address, &port))
         return true;
     if (message->surface == SURFACE_NET_LISTED && gateway_listens(observer->gateway, address, port))
         return false;
@@ -253,17 +254,19 @@ static struct denial *find_path(const struct denial_list *denials, const struct 
     return NULL;
 }
 
-void observer_refused(struct observer *observer, const struct observe_message *message)
+void observer_refused(struct observer *observer, const struct observe_message *message, const char *label)
 {
     struct denial_list *denials = &observer->report->denials;
     struct denial denial = {.surface = (enum surface)message->surface,
                             .operation = (enum denial_operation)message->operation,
-                            .path = (char *)(uintptr_t)message->name,
+                            .path = label ? NULL : (char *)(uintptr_t)message->name,
+                            .address = (char *)(uintptr_t)label,
                             .executable =
                                 *message->executable ? (char *)(uintptr_t)message->executable : NULL,
                             .pid = message->pid,
                             .count = 1};
-    struct denial *known = find_path(denials, &denial);
+    size_t place = label ? find_same(denials, &denial) : 0;
+    struct denial *known = place ? &denials->items[place - 1] : label ? NULL : find_path(denials, &denial);
 
     if (known)
         known->count++;

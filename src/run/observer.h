@@ -70,8 +70,11 @@ int observer_adopt(const struct observer *observer, pid_t command);
 /* observer_go() - the command is about to start: from now on what is refused counts. Return: 0 or -errno. */
 int observer_go(const struct observer *observer);
 
-/* observer_refused() - what was held is refused after all. */
-void observer_refused(struct observer *observer, const struct observe_message *message);
+/* observer_refused() - what was held is refused after all. @label: the place of a connection, NULL: a path */
+void observer_refused(struct observer *observer, const struct observe_message *message, const char *label);
+
+/* observer_read_place() - of `ADDRESS:PORT` or `[ADDRESS]:PORT`. Return: whether it is that. */
+bool observer_read_place(const char *text, char address[NETWORK_ADDRESS], unsigned *ret_port);
 
 /* observer_abandon() - end it: nothing has started. */
 void observer_abandon(struct observer *observer);

@@ -139,7 +139,10 @@ static int prepare(struct run *run, int standard[3])
     r = observer_begin(&run->observer, run->resolved, run->plan, run->report, run->control, &run->gateway);
     if (r < 0)
         return run_fail(run, -r, "prepare the observer");
-    approval_begin(&run->approval, run->resolved, run->report, run->control, &run->observer);
+    approval_begin(&run->approval, run->resolved, run->report, run->control, &run->observer,
+                   run->plan->gateway && !run->plan->advisory && !run->resolved->session &&
+                       run->resolved->policy->network == NETWORK_LISTED &&
+                       !(run->resolved->policy->locked_lists & UINT64_C(1) << LIST_ALLOW));
     if (run->resolved->policy->ask_ms > 0 && !run->approval.wanted)
         return error_set(&run->report->error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "no-approval",
                          "option --ask: this backend holds no calls");
@@ -188,6 +191,7 @@ static int start_chain(struct run *run)
         r = gateway_share(&run->gateway, run->plan, run->resolved, run->report);
     if (r < 0)
         return r;
+    run->gateway.asks = run->approval.connects;
     if (run->plan->terminal)
         terminal_list(&run->terminal, run->stderr_fd, onto, sizeof(onto));
     fds = (struct chain_fds){.channel = run->their_channel,

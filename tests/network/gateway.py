@@ -991,7 +991,7 @@ def its_walls_stand(world):
 BAD = [
     ('no JSON', b'{'), ('no object', b'[]'), ('no type', b'{"rules":[]}'), ('an unknown type', b'{"type":"x"}'), ('a repeated key', b'{"type":"end","type":"end"}'),
     ('an unknown key', b'{"type":"end","x":1}'), ('a rule that is none', b'{"type":"start","rules":["*"]}'), ('a range that is none', b'{"type":"start","rules":[],"pool4":"x"}'),
-    ('a proxy that is none', b'{"type":"start","rules":[],"upstream":"ftp://x"}'), ('a listener without a socket', b'{"type":"listen","role":"tcp"}'),
+    ('asking by half', b'{"type":"start","rules":[],"asks":false}'), ('a proxy that is none', b'{"type":"start","rules":[],"upstream":"ftp://x"}'), ('a listener without a socket', b'{"type":"listen","role":"tcp"}'),
     ('allow before start', b'{"type":"allow","rule":"a.test"}'), ('a packet that is too large', b'{"type":"start","rules":[],"x":"' + b'a' * 70000 + b'"}'),
 ]
 

@@ -31,17 +31,6 @@ BACKENDS = outside.backends()
 SOURCE = os.environ['CONFINE_SOURCE']
 
 
-def validate(schema, objects):
-    """Return: what is wrong, by the schema of docs/; empty where the library is missing, as elsewhere in the tests."""
-    try:
-        import jsonschema
-    except ImportError:
-        return ''
-    with open(f'{SOURCE}/docs/{schema}', encoding='utf-8') as file:
-        checker = jsonschema.Draft202012Validator(json.load(file))
-    return '\n'.join(f'{error.message[:200]} at {list(error.absolute_path)}' for one in objects for error in checker.iter_errors(one))
-
-
 def processes(word):
     found = []
     for path in glob.glob('/proc/[0-9]*/cmdline'):
@@ -155,7 +144,7 @@ def control(backend):
     tap.ok([line['rule'] for line in seen if line['type'] == 'allowed'] == ['late.test:443,80', 'late.test:8443', '93.184.1.0/24:80'] and kinds.count('error') == 1,
               f'each is answered in a line, {backend}', seen[1:8])
     tap.ok(any(line['type'] == 'connection' and line['name'] == 'late.test' and line['rule'] for line in seen), f'connections are told, {backend}', kinds)
-    wrong = validate('control.schema.json', seen) + validate('report.schema.json', [seen[-1]['report']])
+    wrong = outside.validate('control.schema.json', seen) + outside.validate('report.schema.json', [seen[-1]['report']])
     tap.ok(not wrong, f'lines and report are as the schemas say, {backend}', wrong)
     seen, _ = talk(backend, [], ['true'], {'started': [{'type': 'allow', 'rule': 'late.test'}]})
     tap.ok('allowed' not in [line['type'] for line in seen], f'a run without a list has no rules, {backend}', seen[1:4])
@@ -175,7 +164,7 @@ def report():
     tap.ok(not wrong, 'what was refused has no rule and no bytes', wrong)
     tap.ok('Network: ' in run.report['summary'] and 'refused' in run.report['summary'], 'the summary has a sentence', run.report['summary'])
     tap.ok(any(word.startswith('listed-network: ') for word in run.report['warnings']), 'what a list does not stop is said', run.report['warnings'])
-    wrong = validate('report.schema.json', [run.report])
+    wrong = outside.validate('report.schema.json', [run.report])
     tap.ok(not wrong, 'the report is as its schema says', wrong)
     done = subprocess.run([*outside.NO_CAPABILITIES, CONFINE, 'run', '--allow', 'web.test', '--', 'curl', '-sS', 'http://evil.test/'], capture_output=True, text=True, check=False)
     tap.ok('evil.test' in done.stderr and '--allow evil.test' in done.stderr, 'people see what was refused, and the option', done.stderr)
@@ -205,7 +194,7 @@ def unheard(backend):
     offered = [option for _, option, _ in seen.values() if option and ('198.18' in option or '169.254' in option)]
     tap.ok(not offered, f'no option that cannot work, and no credentials, {backend}', offered)
     tap.ok(not [key for key in seen if key not in wanted and ':80' not in key[1]], f'and nothing that went through, {backend}', seen)
-    wrong = validate('report.schema.json', [run.report])
+    wrong = outside.validate('report.schema.json', [run.report])
     tap.ok(not wrong, f'the report is as its schema says, {backend}', wrong)
 
 
@@ -262,7 +251,7 @@ def flood():
     seen = sum(item['count'] for item in denials['items'] if item['evidence'] == 'refused') + denials['lost']
     tap.ok(run.status == 0 and good and good[0]['sent'] == 23, 'a flood of refusals does not hide what was allowed', good)
     tap.ok(not denials['complete'] and denials['lost'] > 0 and seen == 1400, 'what there is no room for is counted as lost', (denials['complete'], denials['lost'], seen))
-    wrong = validate('report.schema.json', [run.report])
+    wrong = outside.validate('report.schema.json', [run.report])
     tap.ok(not wrong, 'and the report is as its schema says', wrong)
 
 
@@ -371,7 +360,7 @@ def session():
     denials = run.report['denials']
     tap.ok(run.status == 1 and not denials['complete'] and denials['reason'] == 'session-network' and run.report['escalation'] is None,
            'what is refused inside of a session is said to be unseen', denials)
-    wrong = validate('report.schema.json', [run.report])
+    wrong = outside.validate('report.schema.json', [run.report])
     tap.ok(not wrong, 'the report of a run of a session is as its schema says', wrong)
     live()
     service = free_port()

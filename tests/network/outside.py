@@ -260,6 +260,17 @@ def have(program):
     return shutil.which(program)
 
 
+def validate(schema, objects):
+    """Return: what is wrong, by the schema of docs/; empty where the library is missing, as elsewhere in the tests."""
+    try:
+        import jsonschema
+    except ImportError:
+        return ''
+    with open(f'{os.environ["CONFINE_SOURCE"]}/docs/{schema}', encoding='utf-8') as file:
+        checker = jsonschema.Draft202012Validator(json.load(file))
+    return '\n'.join(f'{error.message[:200]} at {list(error.absolute_path)}' for one in objects for error in checker.iter_errors(one))
+
+
 def backends():
     """Those with a network of the command's own that work here."""
     return [name for name in ('namespace', 'bubblewrap') if Run(['-b', name], ['true']).status == 0]

@@ -106,12 +106,18 @@ class AskEvent(Event):
 
     @property
     def operation(self) -> str:
-        """write, create or truncate."""
+        """write, create, truncate or connect."""
         return str(self.raw['operation'])
 
     @property
-    def path(self) -> str:
-        return str(self.raw['path'])
+    def path(self) -> Optional[str]:
+        """None for a connection."""
+        return self.raw['path'] if self.raw['path'] is None else str(self.raw['path'])
+
+    @property
+    def address(self) -> Optional[str]:
+        """name:port of a connection, which can be allowed for the run, and not once; else None."""
+        return self.raw['address'] if self.raw['address'] is None else str(self.raw['address'])
 
     @property
     def reads(self) -> bool:
