@@ -322,6 +322,60 @@ TEST(a_place_of_a_run_s_own_is_not_the_one_of_this_machine)
     confine_fence_unref(fence);
 }
 
+TEST(where_nothing_is_held_files_are_opened_and_devices_not)
+{
+    struct confine_fence *fence;
+    int fd = -1;
+
+    fill();
+    fence = fence_of((const char *const[]){"--mode=danger-full-access", "-w", "work", NULL});
+    check_int(confine_fence_open(fence, "../file", O_RDWR, 0, &fd, NULL), CONFINE_OK);
+    close(fd);
+    check_int(confine_fence_open(fence, "../out/key", O_WRONLY, 0, &fd, NULL), CONFINE_OK);
+    close(fd);
+    check_int(confine_fence_open(fence, "fifo", O_RDONLY, 0, &fd, NULL), CONFINE_E_REFUSED);
+    check_int(confine_fence_open(fence, "/dev/null", O_WRONLY, 0, &fd, NULL), CONFINE_E_REFUSED);
+    check_int(confine_fence_open(fence, "/proc/self/environ", O_RDONLY, 0, &fd, NULL), CONFINE_E_REFUSED);
+    confine_fence_unref(fence);
+}
+
+TEST(for_root_it_is_the_owner_of_the_workspace_who_opens)
+{
+    struct confine_fence *fence;
+    struct stat st;
+    int fd = -1;
+
+    if (geteuid() != 0)
+        test_skip("not root");
+    put(AT_FDCWD, "root-s", "root's");
+    need(chmod("root-s", 0600) == 0 && chmod(test_dir, 0755) == 0 && fchown(work, 65534, 65534) == 0);
+    fence = FENCE(NULL);
+    check_int(confine_fence_open(fence, "new", O_WRONLY | O_CREAT, 0644, &fd, NULL), CONFINE_OK);
+    check(fstat(fd, &st) == 0 && st.st_uid == 65534 && st.st_gid == 65534);
+    close(fd);
+    check_int(confine_fence_open(fence, "../root-s", O_RDONLY, 0, &fd, NULL), CONFINE_E_SYSTEM);
+    check_int(errno, EACCES);
+    confine_fence_unref(fence);
+}
+
+TEST(a_lease_of_somebody_s_is_not_waited_for)
+{
+    struct confine_fence *fence = FENCE(NULL);
+    int leased, fd = -1;
+
+    put(work, "leased", "x");
+    leased = openat(work, "leased", O_RDONLY | O_CLOEXEC);
+    if (leased < 0 || fcntl(leased, F_SETLEASE, F_RDLCK) != 0)
+        test_skip("no leases on this file system");
+    check(signal(SIGIO, SIG_IGN) != SIG_ERR);
+    check_int(confine_fence_open(fence, "leased", O_WRONLY, 0, &fd, NULL), CONFINE_E_SYSTEM);
+    check_int(errno, EAGAIN);
+    close(leased);
+    check_int(confine_fence_open(fence, "leased", O_WRONLY, 0, &fd, NULL), CONFINE_OK);
+    close(fd);
+    confine_fence_unref(fence);
+}
+
 /* --- names ---------------------------------------------------------------------------------------------- */
 
 static const struct named {
