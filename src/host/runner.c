@@ -181,10 +181,16 @@ int host_ask_runner(struct host *host, const char *path, bool may_be_script, str
 {
     struct host_runner *runner = &host->runner;
 
+    int r = 0;
+
     *runner = (struct host_runner){.answer = HOST_YES, .path = path};
-    if (strings_add(places, path) < 0)
-        return -ENOMEM;
-    if (look_at(runner, path, host->uid, true))
+    if (!look_at(runner, path, host->uid, true))
+        return 0;
+    r = trust_follow(path, places); /* `..` may be in it */
+    if (r == 0)
         look_inside(runner, path, may_be_script, host->uid, places);
-    return 0;
+    else if (r != -ENOMEM)
+        lack(runner, -r, "missing-runner", "name the program that is to be started, from / on",
+             "cannot look at %s: %s", QUOTE(path), strerror(-r));
+    return r == -ENOMEM ? r : 0;
 }

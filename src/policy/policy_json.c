@@ -230,8 +230,10 @@ static int read_texts(struct reading *reading, const struct place *place, const 
         struct place here = {.above = place, .index = i};
         int result;
 
-        if (!json_is_string(item) || !*json_string_value(item))
-            return wrong_type(reading, &here, name, "a list of texts that are not empty", item);
+        if (!json_is_string(item))
+            return wrong_type(reading, &here, name, "a list of texts", item);
+        if (!*json_string_value(item))
+            return complain(reading, &here, false, "%s: an empty text stands for nothing", name);
         result = each ? each(reading, &here, json_string_value(item)) : 0;
         if (result < 0)
             return result;

@@ -211,6 +211,8 @@ refused "one in a directory that others can write" 125 runner-writable "$dir/ope
 cp "$dir/script" "$dir/w/script"
 named inside "$dir/w/script" "$script"
 refused "one in a writable grant" 125 runner-writable "$([ "$(id -u)" -ne 0 ] && echo "lies in a writable grant" || echo "can be written by")" "$(with inside)" -w . -- touch "$dir/ran"
+named around "$dir/home/../w/script" "$script"
+refused "the same by a name with .. in it" 125 runner-writable "$([ "$(id -u)" -ne 0 ] && echo "lies in a writable grant" || echo "can be written by")" "$(with around)" -w . -- touch "$dir/ran"
 cp "$(readlink -f /bin/sh)" "$dir/w/sh"
 runner inside-interpreter "$script" <<R
 #!$dir/w/sh
