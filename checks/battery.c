@@ -320,8 +320,8 @@ static void note_refusal(struct battery *battery, struct entry *entry, struct tr
         conclude(entry, "skipped", "such a caller is not to be had here");
         return;
     }
-    if (entry->attempt->flags & OF_LIST && !trial->control && !battery->listed && side->status == 125) {
-        /* It claims none, and does not change its mind: the others need not ask. */
+    if (entry->attempt->flags & OF_LIST && !trial->control && side->status == 125) {
+        /* There is none, or not in namespaces of ours, and that stays so: the others need not ask. */
         snprintf(battery->refusal, sizeof(battery->refusal), "%s", find_refusal(read_report(side)));
         battery->unlistable = battery->refusal;
         conclude(entry, "skipped", battery->refusal);
