@@ -11,7 +11,7 @@
  */
 #include "fence/fence.h"
 
-#include "links/kernel_abi.h"
+#include "observe/retreat.h"
 #include "report/report.h"
 
 #include <errno.h>
@@ -368,17 +368,9 @@ static bool serve_next(const struct fence *fence, int socket)
 /* What opens has no more rights than the command of a run. Return: 0 or -errno. */
 static int become_user(const struct resolved *resolved)
 {
-    struct capability_header header = {.version = CAPABILITY_VERSION_3};
-    struct capability_data none[2] = {{0}};
+    bool unconfined = resolved->mode == MODE_DANGER_FULL_ACCESS && !resolved->switch_user;
 
-    if (resolved->switch_user &&
-        (kernel_call(SYS_setresgid, resolved->gid, resolved->gid, resolved->gid, 0, 0, 0) < 0 ||
-         kernel_call(SYS_setgroups, 0, 0, 0, 0, 0, 0) < 0 ||
-         kernel_call(SYS_setresuid, resolved->uid, resolved->uid, resolved->uid, 0, 0, 0) < 0))
-        return -EPERM;
-    if (resolved->mode == MODE_DANGER_FULL_ACCESS)
-        return 0;
-    return (int)kernel_call(SYS_capset, KERNEL_PTR(&header), KERNEL_PTR(none), 0, 0, 0, 0);
+    return unconfined ? 0 : retreat_user(resolved);
 }
 
 int fence_serve(const struct resolved *resolved, int socket, struct error *error)
