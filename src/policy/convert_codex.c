@@ -78,7 +78,7 @@ static void grant(struct codex *codex, const char *path, enum access access)
 /* ROOT with an access of its own, or with one for each of some paths below it. */
 static int grant_each(struct codex *codex, const char *root, const json_t *value, struct error *error)
 {
-    enum access access;
+    enum access access = ACCESS_DENY;
     const char *below;
     json_t *inner;
     int r;
@@ -298,9 +298,11 @@ static void note_network(struct converting *converting, const json_t *network)
         if (note)
             converting_note(converting, "network: %s: %s", QUOTE(name), note);
     }
-    json_object_foreach(json_object_get(network, "unix_sockets"), path,
-                        access) if (json_is_string(access) && strcmp(json_string_value(access), "allow") == 0)
-        converting_path(converting, "unix_sockets", path, "sockets");
+    json_object_foreach(json_object_get(network, "unix_sockets"), path, access)
+    {
+        if (json_is_string(access) && strcmp(json_string_value(access), "allow") == 0)
+            converting_path(converting, "unix_sockets", path, "sockets");
+    }
 }
 
 static int convert_network(struct codex *codex, struct error *error)

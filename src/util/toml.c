@@ -382,8 +382,14 @@ static void clean(json_t *value)
 
     if (json_is_object(value))
         json_object_del(value, MARK);
-    json_object_foreach(value, key, inner) clean(inner);
-    json_array_foreach(value, i, inner) clean(inner);
+    json_object_foreach(value, key, inner)
+    {
+        clean(inner);
+    }
+    json_array_foreach(value, i, inner)
+    {
+        clean(inner);
+    }
 }
 
 int toml_parse(const char *name, const char *text, size_t length, json_t **ret, struct error *error)
