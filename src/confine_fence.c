@@ -44,7 +44,8 @@ static const struct {
 
 /* --- packets -------------------------------------------------------------------------------------------- */
 
-/* Waits until there is something to read, or the other end is closed. */
+/* Waits until there is something to read, or the other end is closed; a signal of the caller's begins the
+ * time anew. */
 static int wait_for(int socket, int timeout_ms)
 {
     struct pollfd answer = {.fd = socket, .events = POLLIN};
@@ -52,7 +53,7 @@ static int wait_for(int socket, int timeout_ms)
 
     do
         ready = poll(&answer, 1, timeout_ms);
-    while (ready < 0 && errno == EINTR && timeout_ms < 0);
+    while (ready < 0 && errno == EINTR);
     return ready > 0 ? CONFINE_OK : ready == 0 ? CONFINE_E_TIMEOUT : CONFINE_E_SYSTEM;
 }
 
