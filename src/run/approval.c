@@ -25,7 +25,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
+#include <sys/stat.h>
 
 #define TICK_MS     250
 #define GRANTED_MS  5
@@ -266,7 +266,7 @@ static bool is_sound(const struct observe_message *message, int object)
 static bool is_connect(const struct approval *approval, const struct observe_message *message)
 {
     return approval->connects && message->is_address && message->surface == SURFACE_NET_LISTED &&
-           message->operation == DENIAL_CONNECT && message->pid > 0;
+           message->operation == DENIAL_CONNECT && message->rule == DENIAL_BY_NETWORK && message->pid > 0;
 }
 
 /* Nobody is asked about these, whatever an answer would be. */
@@ -296,6 +296,16 @@ static struct approval_held *find_place(struct approval *approval)
     return NULL;
 }
 
+/* Two descriptors of one object, or none. */
+static bool is_same(int one, int other)
+{
+    struct stat first, second;
+
+    return (one < 0 && other < 0) ||
+           (one >= 0 && other >= 0 && fstat(one, &first) == 0 && fstat(other, &second) == 0 &&
+            first.st_dev == second.st_dev && first.st_ino == second.st_ino);
+}
+
 /* On a kernel where a signal interrupts a held call, it comes again when the handler has run: the same
  * question. */
 static bool take_over(struct approval *approval, const struct observe_message *message, int *object)
@@ -306,7 +316,8 @@ static bool take_over(struct approval *approval, const struct observe_message *m
         if (held->id == 0 || held->message->pid != message->pid ||
             held->message->held_kind != message->held_kind ||
             held->message->held_flags != message->held_flags ||
-            strcmp(held->message->name, message->name) != 0 || is_waiting(approval, held->message->held))
+            strcmp(held->message->name, message->name) != 0 || !is_same(held->object, *object) ||
+            is_waiting(approval, held->message->held))
             continue;
         held->message->held = message->held;
         held->missed = false;
@@ -336,6 +347,8 @@ bool approval_ask(struct approval *approval, const struct observe_message *messa
     const size_t size = offsetof(struct observe_message, name) + strlen(message->name) + 1;
     struct approval_held *held = find_place(approval);
 
+    if (take_over(approval, message, object))
+        return true;
     if (!held || !take_token(approval)) {
         approval->report->approvals.unasked++;
         return false;
@@ -371,16 +384,18 @@ void approval_hold(struct approval *approval, const struct observe_message *mess
         connect_hold(approval, message);
         return;
     }
-    if (approval->ended || !is_sound(message, object) || is_never_asked(approval, message->name)) {
-        approval_refuse(approval, message, NULL);
+    if (!is_sound(message, object)) { /* nothing of it is believed, not even for the report */
+        approval_let_go_on(approval, message->held);
+        approval->report->denials.lost++;
         fd_close(object);
         return;
     }
     memory = approval_recall(approval, message->name);
-    if (memory && !memory->denied && !carry_out(approval, message, object))
+    if (approval->ended || is_never_asked(approval, message->name))
+        approval_refuse(approval, message, NULL);
+    else if (memory && !memory->denied && !carry_out(approval, message, object))
         note_approved(approval, message, NULL, true);
-    else if (memory ||
-             (!take_over(approval, message, &object) && !approval_ask(approval, message, &object, NULL)))
+    else if (memory || !approval_ask(approval, message, &object, NULL))
         approval_refuse(approval, message, NULL);
     fd_close(object);
 }
