@@ -94,12 +94,12 @@ static bool is_like(const char *denied, const char *name)
     return denied[length - 1] == ':' ? strncmp(denied, name, length) == 0 : path_contains(denied, name);
 }
 
-const struct approval_memory *approval_recall(const struct approval *approval, const char *path)
+const struct approval_memory *approval_recall(const struct approval *approval, const char *name)
 {
     for (size_t i = approval->memory_count; i > 0; i--) {
         const struct approval_memory *memory = &approval->memory[i - 1];
 
-        if (memory->denied ? is_like(memory->path, path) : strcmp(memory->path, path) == 0)
+        if (memory->denied ? is_like(memory->path, name) : strcmp(memory->path, name) == 0)
             return memory;
     }
     return NULL;
@@ -378,6 +378,7 @@ bool approval_ask(struct approval *approval, const struct observe_message *messa
 void approval_hold(struct approval *approval, const struct observe_message *message, int object)
 {
     const struct approval_memory *memory;
+    bool never;
 
     if (message->held_kind == OBSERVE_HELD_CONNECT && is_connect(approval, message)) {
         fd_close(object);
@@ -391,11 +392,10 @@ void approval_hold(struct approval *approval, const struct observe_message *mess
         return;
     }
     memory = approval_recall(approval, message->name);
-    if (approval->ended || is_never_asked(approval, message->name))
-        approval_refuse(approval, message, NULL);
-    else if (memory && !memory->denied && !carry_out(approval, message, object))
+    never = approval->ended || is_never_asked(approval, message->name);
+    if (!never && memory && !memory->denied && !carry_out(approval, message, object))
         note_approved(approval, message, NULL, true);
-    else if (memory || !approval_ask(approval, message, &object, NULL))
+    else if (never || memory || !approval_ask(approval, message, &object, NULL))
         approval_refuse(approval, message, NULL);
     fd_close(object);
 }
