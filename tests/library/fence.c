@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 
-#define OPENS      1000 /* of each, while somebody swaps what a name leads to */
+#define OPENS      600 /* of each of nine, while somebody swaps what a name leads to */
 #define OPENS_LONG 100000
 #define THREADS    8
 
