@@ -438,6 +438,8 @@ static void live(struct keeper *keeper)
     enum { LISTENER, OWNER, INIT, SIGNALS, GATEWAY, OTHERS, THOSE_WHO_HEAR = OTHERS + PEERS };
     struct pollfd ready[THOSE_WHO_HEAR + HEARERS];
 
+    if (keeper->gateway.fd >= 0 && fcntl(keeper->gateway.fd, F_SETFL, O_NONBLOCK) != 0)
+        return; /* one that is stopped would have us wait for it */
     for (;;) {
         ready[LISTENER] = (struct pollfd){.fd = keeper->listener, .events = POLLIN};
         ready[OWNER] = (struct pollfd){.fd = keeper->owner, .events = POLLIN};

@@ -373,6 +373,12 @@ def session():
     run = Run(['--session', 'listed', '--allow', 'other.test'], ['true'])
     tap.ok(run.status == 125 and run.report['error']['reason'] == 'session-decides', 'a run adds no rules', run)
     for pid in processes(b' --channel '):
+        os.kill(pid, signal.SIGSTOP)
+    run = Run(['--session', 'listed'], ['true'])
+    tap.ok(run.status == 0 and any(line.startswith('session-silent') for line in run.report['warnings']), 'a gateway that says nothing holds no run up, and that is said', run)
+    for pid in processes(b' --channel '):
+        os.kill(pid, signal.SIGCONT)
+    for pid in processes(b' --channel '):
         with contextlib.suppress(ProcessLookupError):  # its resolver may have ended with it already
             os.kill(pid, signal.SIGKILL)
     gone = until(lambda: subprocess.run([*front, 'list'], capture_output=True, text=True, check=False).stdout.count('listed ') == 0)
