@@ -40,7 +40,7 @@ lack(struct host_runner *runner, int errnum, const char *reason, const char *hin
 static bool look_at(struct host_runner *runner, const char *name, uid_t caller, bool last)
 {
     char path[PATH_MAX];
-    size_t bad;
+    size_t bad = 0;
     int r = strlen(name) < sizeof(path) ? 0 : -ENAMETOOLONG;
 
     if (r == 0) {
