@@ -137,14 +137,20 @@ bool children_include(pid_t pid)
     return false;
 }
 
-bool children_gone(void)
+bool children_excepted(void)
 {
-    pid_t pids[1 + EXCEPTED];
     bool any = false;
 
     for (size_t i = 0; i < EXCEPTED; i++)
         any |= excepted[i] != 0;
-    return any && children_list(pids, ARRAY_SIZE(pids)) == 0;
+    return any;
+}
+
+bool children_gone(void)
+{
+    pid_t pids[1 + EXCEPTED];
+
+    return children_excepted() && children_list(pids, ARRAY_SIZE(pids)) == 0;
 }
 
 bool children_only(pid_t pid)

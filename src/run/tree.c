@@ -255,10 +255,11 @@ static void let_go(pid_t pid, int status)
 }
 
 /* The next child that has ended. For the last one there is nothing else to do, and its end takes less time
- * than to fall asleep and to be woken. Return: as waitpid(). */
+ * than to fall asleep and to be woken; unless a helper is to end as well, and needs the processor. Return: as
+ * waitpid(). */
 static pid_t take_ended(struct tree *tree, int *status)
 {
-    int tries = tree->last ? LAST_TRIES : 1;
+    int tries = tree->last && !children_excepted() ? LAST_TRIES : 1;
     pid_t pid;
 
     do
