@@ -47,8 +47,17 @@ static int refuse_sessionless(struct origin origin, struct error *error)
 
 int session_fit(const struct session *session, struct policy *policy, struct error *error)
 {
-    static const enum list lists[] = {LIST_ALLOW, LIST_FORWARD, LIST_PUBLISH};
-    static const enum key ways[] = {KEY_PROXY_ENV, KEY_UPSTREAM};
+    static const struct {
+        enum list list;
+        const char *hint;
+    } lists[] = {{LIST_ALLOW, "say --allow at confine session start; leave it out here"},
+                 {LIST_FORWARD, "say --forward at confine session start; leave it out here"},
+                 {LIST_PUBLISH, "a session publishes no port: start the server without --session"}};
+    static const struct {
+        enum key key;
+        const char *hint;
+    } ways[] = {{KEY_PROXY_ENV, "a session has no proxy; leave it out, or run without --session"},
+                {KEY_UPSTREAM, "say --upstream at confine session start; leave it out here"}};
     char size[40];
 
     if (!session)
@@ -57,17 +66,14 @@ int session_fit(const struct session *session, struct policy *policy, struct err
         return refuse(session, policy->origin[KEY_NETWORK], "the network", network_names[session->network],
                       "the network is chosen at confine session start; leave it out here", error);
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
-        for (size_t k = 0; k < policy->list[lists[i]].count; k++)
-            if (policy->list[lists[i]].items[k].origin.layer == LAYER_OPTION)
-                return refuse(session, policy->list[lists[i]].items[k].origin,
-                              "what is reached by the network", "decided",
-                              "say --allow at confine session start; leave it out here", error);
+        for (size_t k = 0; k < policy->list[lists[i].list].count; k++)
+            if (policy->list[lists[i].list].items[k].origin.layer == LAYER_OPTION)
+                return refuse(session, policy->list[lists[i].list].items[k].origin,
+                              "what is reached by the network", "decided", lists[i].hint, error);
     for (size_t i = 0; i < ARRAY_SIZE(ways); i++)
-        if (policy->origin[ways[i]].layer == LAYER_OPTION)
-            return refuse(
-                session, policy->origin[ways[i]], "the way into the network", "decided",
-                "a session has neither a proxy nor an upstream; leave it out, or run without --session",
-                error);
+        if (policy->origin[ways[i].key].layer == LAYER_OPTION)
+            return refuse(session, policy->origin[ways[i].key], "the way into the network", "decided",
+                          ways[i].hint, error);
     if (policy->limit_tmp_size && policy->limit_tmp_size != session->tmp_size) {
         snprintf(size, sizeof(size), session->tmp_size ? "%llu bytes" : "not limited",
                  (unsigned long long)session->tmp_size);

@@ -169,8 +169,10 @@ call "$confine" session end race
 call "$confine" session start plain --owner $$
 call "$confine" session start sized --owner $$ --limit tmp_size=1M
 refused 'another network' 125 session-decides 'the network of session plain is none' --session plain -n host -- touch "$dir/ran"
-refused 'a proxy' 125 session-decides 'a session has neither a proxy nor an upstream' --session plain --proxy-env -- touch "$dir/ran"
-refused 'an upstream' 125 session-decides 'a session has neither a proxy nor an upstream' --session plain --upstream http://192.0.2.1:80 -- touch "$dir/ran"
+refused 'a published port' 125 session-decides 'a session publishes no port: start the server without --session' --session plain --publish 3000 -- touch "$dir/ran"
+refused 'a forwarded port' 125 session-decides 'say --forward at confine session start' --session plain --forward 3000 -- touch "$dir/ran"
+refused 'a proxy' 125 session-decides 'a session has no proxy' --session plain --proxy-env -- touch "$dir/ran"
+refused 'an upstream' 125 session-decides 'say --upstream at confine session start' --session plain --upstream http://192.0.2.1:80 -- touch "$dir/ran"
 refused 'another size' 125 session-decides 'of session plain is not limited' --session plain --limit tmp_size=1M -- touch "$dir/ran"
 refused 'another size than there is' 125 session-decides '1048576 bytes' --session sized --limit tmp_size=2M -- touch "$dir/ran"
 refused 'what a session cannot hold' 125 until-session-ends 'cannot hold proc.survivor here' --session plain --require proc.survivor -- touch "$dir/ran"
