@@ -53,6 +53,54 @@ def run(backend, places, answer, options=(), wait='60s', allow=('web.test:80',))
     return seen, out.splitlines()
 
 
+# Its address is another one by the time that the kernel reads it.
+CHANGES = '''
+import ctypes, signal, socket, struct, threading
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+libc = ctypes.CDLL(None)
+def address(name):
+    return struct.pack('=HH4s8x', socket.AF_INET, socket.htons(80), socket.inet_aton(socket.gethostbyname(name)))
+place, other = ctypes.create_string_buffer(address('asked.test'), 16), address('other.test')
+def change():
+    signal.sigwait([signal.SIGUSR1])
+    ctypes.memmove(place, other, 16)
+    print('changed', flush=True)
+threading.Thread(target=change).start()
+s = socket.socket()
+status = libc.connect(s.fileno(), place, 16)
+answer = b''
+if status == 0:
+    s.settimeout(60)
+    s.sendall(b'GET /hello HTTP/1.0\\r\\n\\r\\n')
+    try:
+        answer = s.makefile('rb').read()
+    except OSError:
+        pass
+print(status, answer, flush=True)
+'''
+
+
+def changed(backend):
+    """The words of a held call change: what the rule is for is not where it goes, and the gateway says no."""
+    ours, theirs = socket.socketpair()
+    process = subprocess.Popen([*outside.NO_CAPABILITIES, CONFINE, 'run', '-b', backend, '--allow', 'web.test:80', '--ask', '60s', '--control', f'fd:{theirs.fileno()}',
+                                '--', 'python3', '-c', CHANGES], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               pass_fds=[theirs.fileno()], cwd='/var/tmp', text=True)
+    theirs.close()
+    reached, seen, out = len(world.reached), [], ''
+    for line in ours.makefile('r', encoding='utf-8'):
+        seen.append(json.loads(line))
+        if seen[-1]['type'] != 'ask':
+            continue
+        ours.sendall(b'{"type":"signal","signal":"USR1"}\n')
+        out += process.stdout.readline()
+        ours.sendall(b'{"type":"answer","id":%d,"answer":"run"}\n' % seen[-1]['id'])
+    out += process.communicate(timeout=60)[0]
+    refused = [row['name'] for row in seen[-1]['report']['network']['connections'] if row['refused']]
+    tap.ok(asked(seen) == ['asked.test:80'] and out.startswith('changed\n') and 'hello' not in out and len(world.reached) == reached and refused == ['other.test'],
+           f'an address that changes while it is asked about leads nowhere, {backend}', (out, asked(seen), refused, world.reached[reached:]))
+
+
 def asked(seen):
     return [line['address'] for line in seen if line['type'] == 'ask']
 
@@ -100,4 +148,5 @@ def check(backend):
 
 for name in BACKENDS:
     check(name)
+    changed(name)
 tap.finish()
