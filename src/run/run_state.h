@@ -37,7 +37,9 @@ struct run {
     int channel, their_channel;
     int liveness, their_liveness;
     int errors, their_errors; /* the chain's own stderr */
-    int stderr_fd;            /* what the command gets as 2 */
+    char said[1024];          /* what was read of it already; ends with a NUL */
+    size_t said_size;
+    int stderr_fd; /* what the command gets as 2 */
     pid_t pid, guard;
     pid_t becoming; /* who said HERE and becomes the command: `pid`, or process 2 of a pid namespace */
     uid_t becoming_uid;

@@ -21,12 +21,45 @@
 #define CHAIN_MS 10000 /* how long a chain may take to be here */
 #define WORDS_MS 1000  /* how long its last words may take */
 
+/* Keeps as much of the chain's words as is said of them. Return: false at their end. */
+static bool hear(struct run *run)
+{
+    char room[4096];
+    const size_t left = sizeof(run->said) - 1 - run->said_size;
+    ssize_t got = read(run->errors, room, sizeof(room));
+
+    if (got <= 0)
+        return got < 0 && errno == EINTR;
+    memcpy(run->said + run->said_size, room, (size_t)got < left ? (size_t)got : left);
+    run->said_size += (size_t)got < left ? (size_t)got : left;
+    return true;
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* A runner may say more than a pipe holds before it has started anything: it would wait for its reader. */
+static void hear_until_word(struct run *run)
+{
+    struct pollfd ready[] = {{.fd = run->channel, .events = POLLIN}, {.fd = run->errors, .events = POLLIN}};
+    const int64_t end = now_ms() + CHAIN_MS;
+
+    for (int64_t left = CHAIN_MS; left > 0 && !ready[0].revents; left = end - now_ms()) {
+        if (poll(ready, ARRAY_SIZE(ready), (int)left) < 0)
+            ready[0].revents = ready[1].revents = 0;
+        if (ready[1].revents && !hear(run))
+            ready[1].fd = -1;
+    }
+}
+
 /* The chain ended, or does not answer: say what its last words were. */
 static int chain_failed(struct run *run, ssize_t why)
 {
-    char words[1024];
-    ssize_t size = 0;
-
     if (why == -ETIMEDOUT) {
         error_set(&run->report->error, ERROR_SANDBOX_UNAVAILABLE, ETIMEDOUT, "chain-timeout",
                   "the chain of links%s%s was not ready within %d seconds",
@@ -41,20 +74,15 @@ static int chain_failed(struct run *run, ssize_t why)
     if (why < 0 && why != -ECONNRESET)
         return run_fail(run, (int)-why, "talk to the chain");
     run->channel = fd_close(run->channel); /* one that still waits for our word ends now, with its own */
-    while (size < (ssize_t)sizeof(words) - 1) {
+    while (run->said_size < sizeof(run->said) - 1) {
         struct pollfd ready = {.fd = run->errors, .events = POLLIN};
-        ssize_t got = poll(&ready, 1, WORDS_MS) == 1
-                          ? read(run->errors, words + size, sizeof(words) - 1 - (size_t)size)
-                          : -1;
 
-        if (got <= 0)
+        if (poll(&ready, 1, WORDS_MS) != 1 || !hear(run))
             break;
-        size += got;
     }
-    words[size] = '\0';
     if (run->plan->foreign && foreign_failed(run->pid))
-        return foreign_error(&run->report->error, run->resolved, run->plan->runner, words);
-    return run_error_link(&run->report->error, words);
+        return foreign_error(&run->report->error, run->resolved, run->plan->runner, run->said);
+    return run_error_link(&run->report->error, run->said);
 }
 
 /* May this process be the one that becomes the command? In a pid namespace it is a child of the one that we
@@ -134,10 +162,14 @@ static int collect(struct run *run, struct channel_results *results, size_t *ret
     while (!here || *ret_size == 0 || (run->plan->guard && !run->guard) || observer_waits(&run->observer)) {
         struct handed_over handed;
         pid_t writer;
-        ssize_t size =
-            channel_receive_all(run->channel, &message, sizeof(message), CHAIN_MS, &writer, &handed);
-        bool word = size == (ssize_t)sizeof(message.word);
+        ssize_t size;
+        bool word;
 
+        if (run->plan->runner)
+            hear_until_word(run);
+        size = channel_receive_all(run->channel, &message, sizeof(message), run->plan->runner ? 0 : CHAIN_MS,
+                                   &writer, &handed);
+        word = size == (ssize_t)sizeof(message.word);
         if (size <= 0)
             return chain_failed(run, size);
         if (!here && size == (ssize_t)sizeof(message.listeners) && writer == run->pid &&
@@ -190,7 +222,7 @@ static int collect(struct run *run, struct channel_results *results, size_t *ret
     return 0;
 }
 
-int run_talk(struct run *run)
+static int talk(struct run *run)
 {
     static struct channel_results results;
     struct channel_word go = {.type = CHANNEL_GO};
@@ -250,4 +282,16 @@ int run_talk(struct run *run)
     attest_end(&run->attestation);
     forerunner_end(); /* it ended before the chain could go on: nobody waits here */
     return r < 0 ? chain_failed(run, r == -EPIPE ? -ECONNRESET : r) : 0;
+}
+
+int run_talk(struct run *run)
+{
+    int r = talk(run);
+
+    if (r < 0 && run->plan->runner && strcmp(run->report->error.reason, "set-up-failed") == 0)
+        error_hint(
+            &run->report->error,
+            "the runner %s must start what stands behind its `--`, with all descriptors, and wait for it",
+            QUOTE(run->plan->runner));
+    return r;
 }

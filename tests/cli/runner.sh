@@ -75,6 +75,13 @@ run 3 "a runner that waits in front of another one: what is left is counted alik
 run 137 "and the signal is the command's" 'r["outcome"]["kind"] in ("signaled", "exited")' "$(with parent)" -- sh -c 'kill -9 $$'
 run 124 "and the time limit ends it" 'r["outcome"]["kind"] == "timed-out"' "$(with parent)" --timeout 300ms --grace 100ms -- sleep 1000
 
+runner talks "$script" <<'R'
+#!/bin/sh
+head -c 300000 /dev/zero >&2
+exec /usr/bin/bwrap "$@"
+R
+run 0 "one that says more than a pipe holds before it starts anything" 'r["chain"][1] == "runner"' "$(with talks)" -- true
+
 # Nothing is called shown that only the runner says.
 run 0 "what is heard from behind it is declared, and nothing attested" \
     'r["enforcement"] == "partial" and all(b["evidence"] == "declared" for x in s.values() for b in x["by"]) and all(x["state"] != "enforced" for x in s.values()) and s["fs.write"]["reason"] == "declared" and "custom-runner" in r["warnings"][0] and "fs.write" in r["gaps"]' \
@@ -161,6 +168,8 @@ runner leaves "$script" <<'R'
 exit 0
 R
 call run_with_report "$(with leaves)" -w . -- sh -c 'echo x >gone'
+has_line "$dir/leaves must start what stands behind its" || has_line "the runner $dir/leaves ended"
+result $? "a runner that does not wait is named"
 [ "$status" -eq 125 ] && [ ! -e gone ] && [ "$(field .outcome.kind "$dir/report")" = not-started ]
 result $? "a runner that does not wait"
 ! pgrep -f "^/usr/bin/bwrap .*$dir/w" >>"$dir/why"
