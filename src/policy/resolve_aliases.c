@@ -1,6 +1,6 @@
 /*
- * resolve_aliases.c - other mounts by which a hidden object is seen: a bind mount, or a file system that is
- * mounted twice.
+ * resolve_aliases.c - other mounts by which a hidden or a protected object is seen: a bind mount, or a file
+ * system that is mounted twice.
  *
  * A path in a file system is the root of the mount and what comes behind the
  * mount point. So where another mount of the same file system shows that path
@@ -14,7 +14,6 @@
 #include <sys/statfs.h>
 
 #define MOUNT_TYPE_OVERLAY 0x794c7630
-#define DEVICES_MOST       16 /* file systems whose number of mounts is remembered */
 
 /* What of @path comes behind @above, which contains it: empty, or with its slash. */
 static const char *path_behind(const char *above, const char *path)
@@ -32,27 +31,20 @@ static char *path_join(const char *above, const char *behind)
     return path;
 }
 
-/* File systems by the device of their objects, which is not always that of the mount. */
-struct repeated {
-    dev_t device[DEVICES_MOST];
-    bool more[DEVICES_MOST]; /* mounted more than once */
-    size_t count;
-};
-
-static bool is_repeated(const struct mount_table *mounts, struct repeated *repeated,
-                        const struct hidden *hidden)
+bool aliases_possible(const struct mount_table *mounts, struct repeated *repeated, dev_t device, int at,
+                      const char *name, const char *path)
 {
     const struct mount_row *mount;
     size_t count = 0;
 
     for (size_t i = 0; i < repeated->count; i++)
-        if (repeated->device[i] == hidden->device)
+        if (repeated->device[i] == device)
             return repeated->more[i];
-    mount = mounts_find(mounts, hidden->parent_fd, hidden->name, hidden->path);
+    mount = mounts_find(mounts, at, name, path);
     for (size_t i = 0; i < mounts->count && mount; i++)
         count += mounts->rows[i].device == mount->device;
-    if (repeated->count < DEVICES_MOST) {
-        repeated->device[repeated->count] = hidden->device;
+    if (repeated->count < REPEATED_MOST) {
+        repeated->device[repeated->count] = device;
         repeated->more[repeated->count++] = count > 1;
     }
     return count > 1;
@@ -85,18 +77,16 @@ static int hide_alias(struct hiding *hiding, size_t index, const char *path, con
     return r;
 }
 
-/* Return: 0, or a negative errno, without the error where the table is to be read again. */
-static int find_aliases(struct hiding *hiding, size_t index)
+int aliases_each(const struct mount_table *mounts, int at, const char *name, const char *full,
+                 int (*visit)(const char *path, const struct mount_row *part, void *data), void *data)
 {
-    const struct hidden *hidden = &hiding->resolving->resolved->hidden[index];
-    const struct mount_table *mounts = &hiding->resolving->mounts;
-    struct mount_row *own = mounts_find(mounts, hidden->parent_fd, hidden->name, hidden->path);
+    struct mount_row *own = mounts_find(mounts, at, name, full);
     _cleanup_free_ char *inner = NULL;
     int r = own ? mounts_name(mounts, own) : -ENOENT;
 
-    if (r < 0 || !path_contains(own->point, hidden->path))
+    if (r < 0 || !path_contains(own->point, full))
         return r == -ENOENT ? 0 : r;
-    inner = path_join(own->root, path_behind(own->point, hidden->path));
+    inner = path_join(own->root, path_behind(own->point, full));
     if (!inner)
         return -ENOMEM;
     for (size_t i = 0; i < mounts->count && r == 0; i++) {
@@ -115,9 +105,33 @@ static int find_aliases(struct hiding *hiding, size_t index)
         if (other->point[0] != '/' || (part && !path_contains(inner, other->root)))
             continue;
         path = path_join(other->point, part ? "" : path_behind(other->root, inner));
-        r = path ? hide_alias(hiding, index, path, part ? other : NULL) : -ENOMEM;
+        r = path ? visit(path, part ? other : NULL, data) : -ENOMEM;
     }
     return r;
+}
+
+struct hidden_alias {
+    struct hiding *hiding;
+    size_t index;
+};
+
+static int visit_hidden(const char *path, const struct mount_row *part, void *data)
+{
+    const struct hidden_alias *alias = data;
+
+    return hide_alias(alias->hiding, alias->index, path, part);
+}
+
+/* Return: 0, or a negative errno, without the error where the table is to be read again. */
+static int find_aliases(struct hiding *hiding, size_t index)
+{
+    const struct hidden *hidden = &hiding->resolving->resolved->hidden[index];
+    struct hidden_alias alias = {hiding, index};
+    _cleanup_free_ char *path = strdup(hidden->path); /* the array grows */
+
+    return path ? aliases_each(&hiding->resolving->mounts, hidden->parent_fd, hidden->name, path,
+                               visit_hidden, &alias)
+                : -ENOMEM;
 }
 
 /* Is nothing mounted below the directory that a named path is in? Then a view can show the directory anew,
@@ -154,45 +168,54 @@ static int note_beside(struct hiding *hiding, struct hidden *hidden)
     return r;
 }
 
-static int look_at_all(struct hiding *hiding)
+static int look_at_all(void *data)
 {
+    struct hiding *hiding = data;
     struct resolved *resolved = hiding->resolving->resolved;
     const struct mount_table *mounts = &hiding->resolving->mounts;
     size_t count = resolved->hidden_count; /* what is added has been found by its object */
     struct repeated repeated = {0};
     int r = 0;
 
-    for (size_t i = 0; i < count && r == 0; i++)
-        if (is_repeated(mounts, &repeated, &resolved->hidden[i]))
+    for (size_t i = 0; i < count && r == 0; i++) {
+        const struct hidden *hidden = &resolved->hidden[i];
+
+        if (aliases_possible(mounts, &repeated, hidden->device, hidden->parent_fd, hidden->name,
+                             hidden->path))
             r = find_aliases(hiding, i);
+    }
     for (size_t i = 0; i < resolved->hidden_count && r == 0; i++)
         if (resolved->hidden[i].named)
             r = note_beside(hiding, &resolved->hidden[i]);
     return r;
 }
 
-int hiding_aliases(struct hiding *hiding)
+int aliases_look(struct resolving *resolving, int (*look)(void *data), void *data, const char *what)
 {
-    struct resolving *resolving = hiding->resolving;
-    int r;
+    int r = mounts_look(&resolving->mounts);
 
-    if (resolving->resolved->hidden_count == 0)
-        return 0;
-    r = mounts_look(&resolving->mounts);
     if (r == 0)
-        r = look_at_all(hiding);
+        r = look(data);
     if (r < 0 && r != -ENOMEM && resolving->error->code == ERROR_NONE && !resolving->mounts.text) {
         mounts_from_text(&resolving->mounts);
-        r = resolving->mounts.failed == 0 ? look_at_all(hiding) : resolving->mounts.failed;
+        r = resolving->mounts.failed == 0 ? look(data) : resolving->mounts.failed;
     }
     if (r == -ENOMEM)
         return error_no_memory(resolving->error);
     if (r < 0 && resolving->error->code == ERROR_NONE) /* nothing is known */
         r = strings_addf(&resolving->resolved->warnings,
-                         "mounts-unknown: what is mounted where cannot be seen (%s): a hidden path may be "
-                         "readable by another mount",
-                         strerror(-r)) < 0
+                         "mounts-unknown: what is mounted where cannot be seen (%s): %s by another mount",
+                         strerror(-r), what) < 0
                 ? error_no_memory(resolving->error)
                 : 0;
     return r;
+}
+
+int hiding_aliases(struct hiding *hiding)
+{
+    struct resolving *resolving = hiding->resolving;
+
+    if (resolving->resolved->hidden_count == 0)
+        return 0;
+    return aliases_look(resolving, look_at_all, hiding, "a hidden path may be readable");
 }

@@ -207,6 +207,41 @@ int mounts_name(const struct mount_table *table, struct mount_row *row);
  * Return: a row of the table, NULL when it is not known. */
 struct mount_row *mounts_find(const struct mount_table *table, int at, const char *name, const char *path);
 
+/* --- resolve_aliases.c --- */
+#define REPEATED_MOST 16 /* file systems whose number of mounts is remembered */
+
+/* File systems by the device of their objects, which is not always that of the mount. */
+struct repeated {
+    dev_t device[REPEATED_MOST];
+    bool more[REPEATED_MOST]; /* mounted more than once */
+    size_t count;
+};
+
+/* aliases_possible() - is the file system of an object mounted more than once? @device: of the object; @at,
+ * @name,
+ * @path: see mounts_find() */
+bool aliases_possible(const struct mount_table *mounts, struct repeated *repeated, dev_t device, int at,
+                      const char *name, const char *path);
+
+/*
+ * aliases_each() - the names by which other mounts would show an object, or with @part a part of it that is
+ * mounted there. Whether they do has to be looked at.
+ * @at, @name, @full: see mounts_find()
+ *
+ * Return: 0, what @visit answered if that was not 0, or a negative errno where the table says nothing.
+ */
+int aliases_each(const struct mount_table *mounts, int at, const char *name, const char *full,
+                 int (*visit)(const char *path, const struct mount_row *part, void *data), void *data);
+
+/*
+ * aliases_look() - call @look with what is mounted, and again with another table where the kernel does not
+ * tell.
+ * @what: of the warning where nothing is known: `a hidden path may be readable`
+ *
+ * Return: 0 (also where nothing is known) or a negative errno with the error set.
+ */
+int aliases_look(struct resolving *resolving, int (*look)(void *data), void *data, const char *what);
+
 /*
  * device_mounts() - the mounts outside of /dev that hold device nodes.
  * @mounts: names are added; freed by the caller, on failure as well

@@ -6,7 +6,8 @@
  * whatever the order; at the same path `unprotect` does.
  *
  * Should:  find what `.git` stands for where it is a file: the hooks of the
- *          common directory, and the file itself.
+ *          common directory, and the file itself; hold what another mount shows
+ *          of it in what is writable.
  * Mustn't: promise a writable hole in a protected tree: no backend can make it.
  */
 #include "policy/resolve_internal.h"
@@ -233,6 +234,78 @@ static int protect_policies(struct resolving *resolving, struct found *kept)
     return 0;
 }
 
+/* What other mounts show of one protected path. */
+struct shown_twice {
+    struct resolving *resolving;
+    struct found *kept;
+    struct source source;
+    const char *original;
+    struct stat st;
+};
+
+/* What is protected is so by the name that another mount gives it in what is writable. */
+static int protect_alias(const char *path, const struct mount_row *part, void *data)
+{
+    const struct shown_twice *shown = data;
+    struct resolving *resolving = shown->resolving;
+    _cleanup_opened_ struct opened opened = {.fd = -1};
+    int r = path_contains(shown->original, path) ? -ENOENT : path_open(path, &opened);
+
+    if (r < 0) /* covered by another mount, or out of the caller's reach */
+        return r == -ENOMEM ? error_no_memory(resolving->error) : 0;
+    if (part ? mounts_find(&resolving->mounts, opened.fd, "", path) != part
+             : opened.st.st_dev != shown->st.st_dev || opened.st.st_ino != shown->st.st_ino)
+        return 0;
+    if (!resolved_under_writable(resolving->resolved, opened.path) ||
+        strings_have(&shown->kept->paths, opened.path))
+        return 0;
+    return found_add(resolving, shown->kept, opened.path, shown->source);
+}
+
+struct protecting {
+    struct resolving *resolving;
+    struct found *kept;
+};
+
+/* Is it known that nothing shows what is on the file system of PATH twice? Then it need not be opened. */
+static bool is_mounted_once(const struct repeated *repeated, const char *path)
+{
+    struct stat st;
+
+    for (size_t i = 0; i < repeated->count && lstat(path, &st) == 0; i++)
+        if (repeated->device[i] == st.st_dev)
+            return !repeated->more[i];
+    return false;
+}
+
+static int protect_aliases(void *data)
+{
+    const struct protecting *protecting = data;
+    struct resolving *resolving = protecting->resolving;
+    struct found *kept = protecting->kept;
+    size_t count = kept->paths.count; /* what is added has been found by its object */
+    struct repeated repeated = {0};
+    int r = 0;
+
+    for (size_t i = 0; i < count && r == 0; i++) {
+        _cleanup_opened_ struct opened opened = {.fd = -1};
+        struct shown_twice shown = {.resolving = resolving, .kept = kept, .source = kept->sources[i]};
+
+        if (is_mounted_once(&repeated, kept->paths.items[i]))
+            continue;
+        r = path_open(kept->paths.items[i], &opened);
+        if (r < 0) {
+            r = r == -ENOMEM ? error_no_memory(resolving->error) : 0;
+            continue;
+        }
+        shown.st = opened.st;
+        shown.original = opened.path;
+        if (aliases_possible(&resolving->mounts, &repeated, opened.st.st_dev, opened.fd, "", opened.path))
+            r = aliases_each(&resolving->mounts, opened.fd, "", opened.path, protect_alias, &shown);
+    }
+    return r;
+}
+
 int resolve_protected(struct resolving *resolving)
 {
     struct resolved *resolved = resolving->resolved;
@@ -258,6 +331,9 @@ int resolve_protected(struct resolving *resolving)
     }
     if (r == 0)
         r = protect_policies(resolving, &kept);
+    if (r == 0 && kept.paths.count > 0)
+        r = aliases_look(resolving, protect_aliases, &(struct protecting){resolving, &kept},
+                         "a protected path may be written");
     found_free(&asked);
     found_free(&unprotected);
     resolved->protected_paths = kept.paths;

@@ -253,3 +253,35 @@ TEST_EACH(terminals_mounted_elsewhere_are_taken_out, struct reading, readings)
     mounts_free(&table);
     trial_end(&trial);
 }
+
+/* --- what is protected ---------------------------------------------------------------------------------- */
+
+TEST_EACH(what_a_bind_mount_shows_in_what_is_writable_is_protected, struct reading, readings)
+{
+    struct trial trial = start(row);
+    const struct strings *held = &trial.resolved.protected_paths;
+
+    trial_directory("work");
+    trial_directory("work/kept");
+    trial_directory("work/kept/inner");
+    trial_directory("work/again");
+    trial_directory("work/part");
+    trial_directory("work/free");
+    trial_file("work/kept/file", 0600);
+    trial_file("work/file", 0600);
+    bind_mount(trial_path("work/kept"), trial_path("work/again"));
+    bind_mount(trial_path("work/kept/inner"), trial_path("work/part"));
+    bind_mount(trial_path("work/kept/file"), trial_path("work/file"));
+    bind_mount(trial_path("work/kept"), trial_path("seen")); /* nothing can be written there anyway */
+    bind_mount(trial_path("keys"), trial_path("work/free"));
+    trial_set(&trial, KEY_WORKSPACE, trial_path("work"));
+    trial_set(&trial, KEY_MODE, "workspace-write");
+    trial_add(&trial, LIST_PROTECT, trial_path("work/kept"));
+    need(trial_resolve(&trial) == 0);
+    check_int(held->count, 4);
+    check(strings_have(held, trial_path("work/kept")) && strings_have(held, trial_path("work/again")));
+    check(strings_have(held, trial_path("work/part")) && strings_have(held, trial_path("work/file")));
+    for (size_t i = 0; i < held->count; i++)
+        check(trial.resolved.protected_by[i].listed && trial.resolved.protected_by[i].list == LIST_PROTECT);
+    trial_end(&trial);
+}

@@ -77,7 +77,7 @@ class Tree:
 
     def fill(self, backend):
         for name in ['work/d1/d2/d3', 'work/kept/in', 'work/.git/hooks', 'work/.git/info', 'work/.git/objects', 'work/.git/refs',
-                     'out/vault/pub', 'out/vault/priv', 'out/sealed', 'out/plain', 'wide/deep', 'work/mnt', 'alias', 'work/shut',
+                     'out/vault/pub', 'out/vault/priv', 'out/sealed', 'out/plain', 'wide/deep', 'work/mnt', 'work/again', 'alias', 'work/shut',
                      'work/Case', 'work/case']:
             os.makedirs(name)
         for name in ['work/file', 'work/d1/f1', 'work/d1/d2/f2', 'work/d1/d2/d3/f3', 'work/held', 'work/.envrc', 'work/kept/k', 'work/kept/in/k2',
@@ -113,13 +113,13 @@ class Tree:
 
     def mount(self):
         """In a mount namespace of the test's own."""
-        for what, where in [('out/plain', 'work/mnt'), ('wide', 'alias')]:
+        for what, where in [('out/plain', 'work/mnt'), ('wide', 'alias'), ('work/kept', 'work/again')]:
             subprocess.run(['mount', '--bind', what, where], check=True)
 
     def close(self):
         os.chdir(self.cwd)
         if ROOT:
-            subprocess.run(['umount', self.top + '/work/mnt', self.top + '/alias'], check=False, stderr=subprocess.DEVNULL)
+            subprocess.run(['umount', self.top + '/work/mnt', self.top + '/work/again', self.top + '/alias'], check=False, stderr=subprocess.DEVNULL)
         os.chmod(self.top + '/work/shut', 0o755)
         self.remover.stdin.close()
         self.remover.wait()
@@ -165,7 +165,7 @@ def make_names(top):
                '', '.', '..', '../..', '../../../../../../../../etc/passwd', 'n' * 256, 'n/' * 2000 + 'x', 'd1/' * 1400, 'l-d1/../' * 15 + 'file',
                '/proc/self/root/etc/passwd', '/proc/self/cwd/file', '/proc/self/fd', '/dev/stdin', '/dev/fd/0', 'work', '//etc//passwd',
                'new', 'd1/new', 'd1/d2/new', 'l-out/new', 'l-chain/new', 'l-vault/new', 'l-pub/new', 'kept/new', '.git/hooks/new',
-               '.git/new', '.GIT/hooks/pre-commit', 'KEPT/k', 'HELD', 'mnt/new', 'mnt/f', '../alias/w', '../alias/new', '../out/only',
+               '.git/new', '.GIT/hooks/pre-commit', 'KEPT/k', 'HELD', 'mnt/new', 'mnt/f', 'again/k', 'again/new', '../alias/w', '../alias/new', '../out/only',
                '../out/only/', '../out/sealed/l-work/file', '../out/sealed/../plain/f', 'l-out/sealed/l-work/d1',
                '../out/sealed/l-work', '../out/sealed/none', '../wide/new', 'l-magic/file', 'l-null', 'l-root/etc/passwd', 'l-tmp/x', 'l-root' + top + '/out/key']
     rows = [(flags, name) for name in outside for flags in choose.sample(FLAGS, 2)]
