@@ -133,6 +133,9 @@ static void add_nameless(struct builder *b)
     if (b->resolved->policy->network != NETWORK_NONE || !*path || !cuts_network(b) ||
         resolved_under_writable(b->resolved, path) || is_under_mask(b, path))
         return;
+    for (size_t i = 0; i < b->resolved->hidden_count; i++) /* nor over its own mask */
+        if (strcmp(b->resolved->hidden[i].path, path) == 0)
+            return;
     build_word(b, "--ro-bind-data");
     build_special(b, WORD_NAMELESS);
     build_word(b, path);

@@ -54,6 +54,9 @@ mkdir -p "$HOME/.ssh" && echo key >"$HOME/.ssh/id_rsa" && echo known >"$HOME/.ss
 call "$confine" run $backend -w . -- sh -c 'cat "$0/id_rsa"; cat "$0/known_hosts"' "$HOME/.ssh"
 ! grep -q key "$dir/out" && grep -q known "$dir/out"
 result $? "credentials are hidden"
+call "$confine" run $backend --hide "$(realpath /etc/resolv.conf)" -- cat /etc/resolv.conf
+[ "$status" -eq 1 ] && [ ! -s "$dir/out" ] && grep -q 'denied' "$dir/err"
+result $? "the file of the resolver stays hidden"
 call "$confine" run $backend -w . --hide "$HOME/.ssh" -- sh -c 'cat "$0/id_rsa" "$0/known_hosts"; ls "$0"' "$HOME/.ssh"
 ! grep -q 'key\|known' "$dir/out" && grep -q 'denied' "$dir/err"
 result $? "a hidden directory that holds a hidden file"
