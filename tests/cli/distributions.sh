@@ -65,6 +65,11 @@ result "$status" 'programs below /run/current-system run'
 inside cat /etc/resolv.conf
 [ "$(cat "$dir/out")" = 'nameserver 127.0.0.53' ]
 result $? 'a resolver that keeps its file below /run'
+if "$confine" run -q -b bubblewrap -w . -- true 2>/dev/null; then # which gets a file of that name, there, that has musl wait for nobody
+    call "$confine" run -q -b bubblewrap -w . -- cat /etc/resolv.conf
+    [ "$status" -eq 0 ] && grep -qx 'nameserver 127.0.0.53' "$dir/out" && grep -q 'timeout:0' "$dir/out"
+    result $? 'and behind bubblewrap'
+else skip 'a resolver that keeps its file below /run, bubblewrap' 'it cannot be used here'; fi
 inside ls /run /run/systemd/resolve
 [ "$status" -eq 0 ] && ! grep -q WSL "$dir/out" && [ -e /run/WSL/1_interop ]
 result $? 'the interop sockets of WSL are not there'
