@@ -69,7 +69,7 @@ class Harness:
 
     def __init__(self, place, model, uid, workspace):
         self.model, self.events = model, []
-        who = [] if uid is None else ['setpriv', '--reuid', str(uid), '--regid', str(uid), '--clear-groups']
+        who = [] if uid == os.getuid() else ['setpriv', '--reuid', str(uid), '--regid', str(uid), '--clear-groups']
         environment = {'PATH': os.environ['PATH'], 'HOME': place.home, 'PI_CODING_AGENT_DIR': place.home, 'MODEL_API_KEY': 'the key of a test',
                        'AGENT_WORKSPACE': workspace}
         program = os.path.join(place.modules, HARNESS, 'dist/cli.js')
@@ -143,8 +143,8 @@ class Place:
         assert (there['version'], there['integrity']) == (VERSION, INTEGRITY), there
         return None
 
-    def settle(self, uid, model):
-        """A home and a workspace for a user, and the script of the page as the shell."""
+    def settle(self, uid, model, backend):
+        """A home and a workspace for a user, and the script of the page as the shell, with that backend."""
         top = tempfile.mkdtemp(prefix='user.', dir=self.root)
         os.chmod(top, 0o755)
         self.home, self.work, self.outside, self.log = (os.path.join(top, name) for name in ('home', 'work', 'outside', 'log'))
@@ -152,7 +152,7 @@ class Place:
         assert '/usr/local/bin/confine' in script, script
         shell = os.path.join(top, 'shell')
         with open(shell, 'w') as file:
-            file.write(script.replace('/usr/local/bin/confine', self.root + '/stage/bin/confine'))
+            file.write(script.replace('/usr/local/bin/confine run', f'{self.root}/stage/bin/confine run --backend={backend}'))
         os.chmod(shell, 0o755)
         for name in (self.home, self.work, self.outside):
             os.mkdir(name)
@@ -161,7 +161,7 @@ class Place:
             with open(f'{self.home}/{name}.json', 'w') as file:
                 json.dump(value, file)
         for name in (self.home, self.work, self.outside):
-            if uid is not None:
+            if uid != os.getuid():
                 shutil.chown(name, uid, uid)
         open(self.log, 'w').close()
 
@@ -258,8 +258,13 @@ def overdue(harness, place, mark):
     raise AssertionError('the command does not begin')
 
 
-def session(place, uid, model, who):
-    place.settle(uid, model)
+def session(place, uid, model, backend):
+    who = f'{"root" if uid == 0 else f"uid {uid}"}, {backend}'
+    usable = subprocess.run([place.root + '/stage/bin/confine', 'run', '--backend=' + backend, '--', 'true'], stderr=subprocess.PIPE, text=True, check=False)
+    if usable.returncode:
+        tap.skip(who, f'the backend does not work here: {usable.stderr.strip()}')
+        return
+    place.settle(uid, model, backend)
     harness = Harness(place, model, uid, place.work)
     mark = f'98765{os.getpid()}.{time.monotonic_ns()}'
     try:
@@ -296,9 +301,9 @@ def main():
             print(f'1..0 # SKIP {missing}')
             return 0
         model = Model()
-        session(place, None, model, 'root' if os.getuid() == 0 else f'uid {os.getuid()}')
-        if os.getuid() == 0:
-            session(place, 65534, model, 'uid 65534')
+        for backend in ('namespace', 'landlock'):
+            for uid in (0, 65534) if os.getuid() == 0 else (os.getuid(),):
+                session(place, uid, model, backend)
     finally:
         place.remove()
     return tap.close()
