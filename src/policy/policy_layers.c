@@ -484,6 +484,11 @@ int policy_narrow(struct policy *policy, int workspace_fd, const char *workspace
         return error_no_memory(error);
     reading.name = name;
     result = load_file(&file, workspace_fd, ".confine.json", true, &reading, status.st_uid, error);
+    if (result < 0 && strcmp(error->reason, "policy-unsafe") == 0)
+        error_hint(
+            error,
+            "an earlier command may have left it in the workspace: look at it, then remove it, or make "
+            "it a file that only you can write");
     if (result == 0)
         result = narrow_by(policy, &file, error);
     policy_free(&file);

@@ -496,6 +496,8 @@ TEST_EACH(unsafe_workspace_files, struct unsafe_row, unsafe)
     check(narrow(NULL) < 0);
     check_str(error.reason, row->reason);
     check_has(error.message, row->part);
+    if (strcmp(row->reason, "policy-unsafe") == 0)
+        check_has(error.hint, "an earlier command may have left it");
     policy_free(&policy);
 }
 
