@@ -164,6 +164,7 @@ int host_runner_word(const char *word, const char *directory, struct strings *pl
     const char *value = strchr(word, '=');
     _cleanup_free_ char *name = NULL;
     size_t first = places->count;
+    struct stat object;
     int r;
 
     value = word[0] != '/' && value ? value + 1 : word;
@@ -171,9 +172,13 @@ int host_runner_word(const char *word, const char *directory, struct strings *pl
         return 0;
     name = value[0] == '/' ? strdup(value) : text_join(directory, "/", value, NULL);
     r = name ? trust_follow(name, places) : -ENOMEM;
-    /* `-v` names nothing, where a file is not there. */
-    while (r == -ENOENT && value[0] != '/' && places->count > first)
+    /* `-v` names nothing, where a file is not there, and `build` no directory of that name. A link may become
+     * one to something else. */
+    if (value[0] != '/' && places->count == first + 1 &&
+        (r == -ENOENT || (r == 0 && stat(name, &object) == 0 && S_ISDIR(object.st_mode)))) {
         free(places->items[--places->count]);
+        places->items[places->count] = NULL;
+    }
     return r == -ENOMEM ? r : 0;
 }
 

@@ -249,6 +249,14 @@ printf '{"policy": 1, "backend": "custom", "runner": {"command": ["%s", "%s"]}}'
 within "a program, and a link there to the script that it is to interpret" "$dir/w/link-to-script" word-link
 printf '{"policy": 1, "backend": "custom", "runner": {"command": ["%s", "script"]}}' "$(readlink -f /bin/sh)" >"$dir/word-here.json"
 within "a program, and the name of a script in the workspace, where it starts" "$dir/w/script" word-here
+mkdir "$dir/w/build"
+runner first-word "$script" <<'R'
+#!/bin/sh
+shift
+exec /usr/bin/bwrap "$@"
+R
+printf '{"policy": 1, "backend": "custom", "runner": {"command": ["%s", "build"], "runner_is_script": true}}' "$dir/first-word" >"$dir/word-build.json"
+run 0 "a word that happens to be a directory's name is no script" 'r["chain"][1] == "runner"' "$(with word-build)" -- true
 printf '{"policy": 1, "backend": "custom", "runner": {"command": ["%s", "--init-file=%s"]}}' "$(readlink -f /bin/bash)" "$dir/w/script" >"$dir/word-value.json"
 within "a program, and a script there behind a =" "$dir/w/script" word-value
 printf '{"policy": 1, "backend": "custom", "runner": {"command": ["%s", "%s"]}}' "$(readlink -f /bin/sh)" "$dir/w/to-come" >"$dir/word-later.json"
