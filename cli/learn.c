@@ -40,7 +40,10 @@ struct learning {
 static bool has_network(const struct options *options)
 {
     const char *backend = options_value(options, OPTION_KEY, KEY_BACKEND);
+    const char *mode = options_value(options, OPTION_KEY, KEY_MODE);
 
+    if (mode && strcmp(mode, mode_name(MODE_DANGER_FULL_ACCESS)) == 0)
+        return true; /* there is none to be listed */
     if (backend && strcmp(backend, "auto") != 0 && strcmp(backend, "namespace") != 0)
         return true;
     for (size_t i = 0; i < options->given_count; i++)

@@ -86,6 +86,9 @@ done
 [ -e started ] && ! pgrep -fa "sleep $mark" >>"$dir/why"
 result $? "SIGKILL of learn: nothing of the run is left"
 rm -f started
+learn --mode danger-full-access -- sh -c 'exit 0'
+{ [ "$status" -eq 0 ] && ! grep -q 'option --network' "$dir/err"; } || why "$(cat "$dir/err")"
+result $? "where nothing is enforced no network is tried that would be"
 learn -- /no/such/command
 [ "$status" -eq 127 ]
 result $? "a command that is not there"
