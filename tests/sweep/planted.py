@@ -277,6 +277,7 @@ def quarantine(backend):
         kept = open(first).read()
         tap.ok('./x' in kept and './y # z' in kept and subprocess.run(['git', 'status'], cwd=tree.path, capture_output=True).returncode == 0 and
               open(tree.path + '/file').read() == 'honest\n', f'{backend}: quarantine: nothing is lost', kept)
+        tick()
         tree.run('echo y > .envrc', '--planted=quarantine', backend=backend)
         tap.ok([item['path'] for item in tree.report['planted']] == [tree.path + '/.envrc'], f'{backend}: quarantine: the next run finds only its own',
               tree.report['planted'])
@@ -286,6 +287,7 @@ def quarantine(backend):
         tap.ok(stays['.git/config'] == (False, "a .lock beside it, of git's or of the command's, is in the way") and stays['.envrc'][0], f'{backend}: quarantine: what cannot be moved is said', stays)
         tap.ok(' 2 things that it wrote run later outside; moved aside: 1 (see' in tree.report['summary'], f'{backend}: quarantine: the summary says what stays',
                tree.report['summary'])
+        tick()  # what was moved has changed as well
         tree.run('rm -f .git/config.lock; mkdir shut; echo x > shut/.envrc; chmod 0 shut; echo x > .envrc', '--planted=quarantine', backend=backend)
         tap.ok(' 1 thing that it wrote was moved aside: it would run' in tree.report['summary'] and
                ' Not all that it wrote was looked at for what runs later outside (unreadable-directories).' in tree.report['summary'] and
