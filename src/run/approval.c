@@ -105,8 +105,17 @@ const struct approval_memory *approval_recall(const struct approval *approval, c
     return NULL;
 }
 
-/* One that does not fit is asked about again. @like: and all that is like it */
-static void remember(struct approval *approval, const char *path, bool denied, bool like)
+/* What was answered before, if it is an answer to this: a yes to writing is none to reading. */
+static const struct approval_memory *find_answer(const struct approval *approval,
+                                                 const struct observe_message *message)
+{
+    const struct approval_memory *memory = approval_recall(approval, message->name);
+
+    return memory && (memory->denied || memory->reads || !approval_reads(message)) ? memory : NULL;
+}
+
+/* One that does not fit is asked about again. @like: and all that is like it; @reads: of a yes */
+static void remember(struct approval *approval, const char *path, bool denied, bool like, bool reads)
 {
     const char *slash = strrchr(path, '/'), *colon = strrchr(path, ':');
     size_t length = !like            ? strlen(path)
@@ -120,7 +129,7 @@ static void remember(struct approval *approval, const char *path, bool denied, b
         return;
     copy = strndup(path, length);
     if (copy)
-        approval->memory[approval->memory_count++] = (struct approval_memory){copy, denied};
+        approval->memory[approval->memory_count++] = (struct approval_memory){copy, denied, reads};
 }
 
 /* --- one call --------------------------------------------------------------------------------------------
@@ -222,11 +231,11 @@ void approval_conclude(struct approval *approval, struct approval_held *held, en
         why = carry_out(approval, message, held->object);
     if (!why && approved)
         note_approved(approval, message, held->label, answer == APPROVAL_RUN);
-    if (!why && answer == APPROVAL_RUN && !held->label && !approval_recall(approval, message->name))
-        remember(approval, message->name, false, false);
+    if (!why && answer == APPROVAL_RUN && !held->label && !find_answer(approval, message))
+        remember(approval, message->name, false, false, approval_reads(message));
     /* A name has two addresses, and whoever is refused at one tries the other. */
     if (answer == APPROVAL_DENY_LIKE || (answer == APPROVAL_DENY && held->label && !why))
-        remember(approval, name_of(held), true, answer == APPROVAL_DENY_LIKE);
+        remember(approval, name_of(held), true, answer == APPROVAL_DENY_LIKE, false);
     if (why || !approved)
         approval_refuse(approval, message, held->label);
     control_answered(approval->control, held->id, !why && approved, why);
@@ -391,7 +400,7 @@ void approval_hold(struct approval *approval, const struct observe_message *mess
         fd_close(object);
         return;
     }
-    memory = approval_recall(approval, message->name);
+    memory = find_answer(approval, message);
     never = approval->ended || is_never_asked(approval, message->name);
     if (!never && memory && !memory->denied && !carry_out(approval, message, object))
         note_approved(approval, message, NULL, true);
@@ -442,7 +451,9 @@ static void settle_others(struct approval *approval)
 {
     for (size_t i = 0; i < APPROVAL_SLOTS; i++) {
         struct approval_held *held = &approval->held[i];
-        const struct approval_memory *memory = held->id > 0 ? approval_recall(approval, name_of(held)) : NULL;
+        const struct approval_memory *memory = held->id == 0 ? NULL
+                                               : held->label ? approval_recall(approval, held->label)
+                                                             : find_answer(approval, held->message);
 
         if (memory)
             approval_conclude(approval, held, memory->denied ? APPROVAL_DENY : APPROVAL_RUN, NULL);

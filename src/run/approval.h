@@ -8,6 +8,8 @@
 #include "report/report.h"
 #include "run/part.h"
 
+#include <fcntl.h>
+
 #define APPROVAL_SLOTS 16 /* questions that are open at one time */
 
 struct control;
@@ -39,6 +41,7 @@ struct approval_held {
 struct approval_memory {
     char *path; /* owned */
     bool denied;
+    bool reads; /* it was asked about to be read as well; of what was allowed */
 };
 
 struct approval {
@@ -75,6 +78,12 @@ int approval_take(struct approval *approval, int listener);
 
 /* approval_hold() - a call waits. @object: what it names, taken over */
 void approval_hold(struct approval *approval, const struct observe_message *message, int object);
+
+/* approval_reads() - would the file be opened to be read as well? Not of a connection. */
+static inline bool approval_reads(const struct observe_message *message)
+{
+    return message->held_kind != OBSERVE_HELD_DIRECTORY && (message->held_flags & O_ACCMODE) != O_WRONLY;
+}
 
 /* approval_free() - let everything go. */
 void approval_free(struct approval *approval);

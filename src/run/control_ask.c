@@ -7,7 +7,6 @@
 #include "run/supervise.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 bool control_ask(struct control *control, uint32_t id, const struct observe_message *message,
@@ -29,9 +28,7 @@ bool control_ask(struct control *control, uint32_t id, const struct observe_mess
     control_begin_line(control, &writer, "ask");
     writer_integer(&writer, "id", id);
     writer_integer(&writer, "timeout_ms", (int64_t)resolved->policy->ask_ms);
-    writer_bool(&writer, "reads",
-                !label && message->held_kind != OBSERVE_HELD_DIRECTORY &&
-                    (message->held_flags & O_ACCMODE) != O_WRONLY);
+    writer_bool(&writer, "reads", !label && approval_reads(message));
     if (denials_add(&one, resolved, &denial, label ? DENIAL_BY_NETWORK : DENIAL_BY_DEFAULT, 0) == 0)
         denial_write(&writer, &one.items[0]);
     else

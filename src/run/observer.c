@@ -31,6 +31,7 @@
 #define NOT_REFUSED UINT32_MAX /* in `known` */
 #define WAKE_MS     2
 #define LAST_MS     5000 /* how long the observer may take to tell the rest */
+#define TURN_MS     2    /* how long the rest of the loop waits for what it tells */
 
 void observer_clear(struct observer *observer)
 {
@@ -406,13 +407,16 @@ static bool take_one(struct observer *observer)
     return true;
 }
 
+/* A command can be refused faster than it is told of here: its time limit, and whoever wants to end it, have
+ * their turn as well. What is left calls again. */
 static void on_told(uv_poll_t *handle, int status, int events)
 {
     struct observer *observer = handle->data;
+    uint64_t until = supervise_now_ns() + TURN_MS * 1000000ULL;
 
     (void)status;
     (void)events;
-    while (take_one(observer))
+    while (take_one(observer) && supervise_now_ns() < until)
         ;
     if (!observer->gone)
         return;

@@ -105,6 +105,51 @@ static void *flood_one(void *unused)
     return NULL;
 }
 
+#define CROWD 60 /* the observer hands so many over */
+
+static const char *crowd_path, *crowd_go;
+static int crowd_count;
+
+static void crowd_say(const char *what)
+{
+    char path[4096];
+
+    snprintf(path, sizeof(path), "%s-%s", crowd_go, what);
+    close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+}
+
+static void *crowd_one(void *unused)
+{
+    int fd;
+
+    (void)unused;
+    if (__atomic_add_fetch(&crowd_count, 1, __ATOMIC_SEQ_CST) == CROWD)
+        crowd_say("all");
+    fd = open(crowd_path, O_WRONLY | O_CLOEXEC);
+    if (fd >= 0)
+        close(fd);
+    return NULL;
+}
+
+/* Opens PATH, and sixty times at once when GO is there. */
+static int do_crowd(const char *path, const char *go)
+{
+    pthread_t thread;
+
+    crowd_path = path;
+    crowd_go = go;
+    if (open(path, O_WRONLY | O_CLOEXEC) < 0)
+        return 1;
+    crowd_say("first");
+    while (access(go, F_OK) != 0)
+        usleep(20000);
+    for (int i = 0; i < CROWD; i++)
+        if (pthread_create(&thread, NULL, crowd_one, NULL) != 0)
+            return 2;
+    for (;;)
+        pause();
+}
+
 static int do_flood(const char *directory, int count)
 {
     pthread_t threads[40];
@@ -268,6 +313,8 @@ static int be_on(const struct old *old, char **command)
 
 int main(int argc, char **argv)
 {
+    if (argc == 4 && strcmp(argv[1], "crowd") == 0)
+        return do_crowd(argv[2], argv[3]);
     if (argc == 4 && strcmp(argv[1], "flood") == 0)
         return do_flood(argv[2], atoi(argv[3]));
     if (argc == 6 && strcmp(argv[1], "race") == 0)
