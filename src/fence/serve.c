@@ -3,7 +3,8 @@
  *
  * A request is one packet: words, each ended by a NUL. An answer is one packet of JSON, with the descriptor
  * of what was opened. It goes to the socket that came with the request, so that threads need not wait for
- * each other or tell answers apart; without one it goes back where the request came from.
+ * each other or tell answers apart; without one it goes back where the request came from, in order: where one
+ * cannot be sent there, none may follow.
  *
  * Should:  end with the other end of the socket, and with nothing else: it has a session of its own, so that
  * what is typed at a terminal does not reach it. Mustn't: wait for whoever does not read its answer; believe
@@ -35,6 +36,8 @@ static const struct {
     {"directory", FENCE_DIRECTORY}, {"nofollow", FENCE_NOFOLLOW},
 };
 
+static bool unsent; /* the last answer */
+
 struct request {
     const char *words[WORDS_MOST];
     size_t count;
@@ -43,7 +46,8 @@ struct request {
 
 /* --- answers -------------------------------------------------------------------------------------------- */
 
-/* Sends all of @writer as one packet, with @fd unless that is -1. */
+/* Sends all of @writer as one packet, with @fd unless that is -1. A packet that is not taken ends the socket:
+ * whoever reads the next one would take it for this one. */
 static void say(int socket, struct writer *writer, int fd)
 {
     union {
@@ -63,9 +67,9 @@ static void say(int socket, struct writer *writer, int fd)
         header->cmsg_len = CMSG_LEN(sizeof(int));
         memcpy(CMSG_DATA(header), &fd, sizeof(int));
     }
-    /* Who is not told sees the end of the socket that it waits at. */
-    if (!writer->text.failed)
-        (void)sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    unsent = writer->text.failed || sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0;
+    if (unsent)
+        (void)shutdown(socket, SHUT_RDWR);
     text_free(&writer->text);
 }
 
@@ -337,7 +341,7 @@ static void take_reply(struct msghdr *message, struct request *request, int *own
         request->reply = *owned;
 }
 
-/* Return: false: the other end is closed. */
+/* Return: false: the other end is closed, or does not read its answers. */
 static bool serve_next(const struct fence *fence, int socket)
 {
     static char text[REQUEST_MOST];
@@ -362,7 +366,7 @@ static bool serve_next(const struct fence *fence, int socket)
     part_words(&request, text, message.msg_flags & MSG_TRUNC ? 0 : (size_t)length);
     serve(fence, &request);
     fd_close(owned);
-    return true;
+    return !unsent || owned >= 0;
 }
 
 /* What opens has no more rights than the command of a run. Return: 0 or -errno. */

@@ -333,7 +333,7 @@ def fence():
                     assert (denied.reason, denied.code, denied.root) == (reason, 'FS_SANDBOX_DENIED', work), vars(denied)
             for call, wrong in ((lambda: one.open('none'), FileNotFoundError), (lambda: one.open('dir/moved', 'x'), FileExistsError),
                                 (lambda: one.remove('dir'), OSError), (lambda: one.open('a\0b'), ValueError),
-                                (lambda: one.open_fd('dir', os.O_PATH), ValueError)):
+                                (lambda: one.open_fd('dir', os.O_PATH), ValueError), (lambda: one.open(0, closefd=False), TypeError)):
                 try:
                     call()
                     raise AssertionError('it came back')
@@ -350,6 +350,34 @@ def fence():
             except confine.ConfineError:
                 pass
         assert len(os.listdir('/proc/self/fd')) == before
+        # An answer that was not read in time is none, and no later one comes in its place.
+        with confine.Fence(program=PROGRAM, workspace=work) as one:
+            one._socket.settimeout(PATIENCE)
+            try:
+                for _ in range(5000):
+                    one._socket.send(b'open\0read\0000\0none\0')
+            except (BrokenPipeError, ConnectionResetError):
+                pass
+            try:
+                while one._socket.recv(65536):
+                    pass
+            except ConnectionResetError:
+                pass
+        # Its end does not wait for a child that has the socket as well.
+        ours, theirs = os.pipe()
+        one = confine.Fence(program=PROGRAM, workspace=work)
+        child = os.fork()
+        if child == 0:
+            os.close(theirs)
+            os.read(ours, 1)
+            os._exit(0)
+        os.close(ours)
+        closing = threading.Thread(target=one.close, daemon=True)
+        closing.start()
+        closing.join(PATIENCE)
+        os.close(theirs)
+        os.waitpid(child, 0)
+        assert one._process.returncode == 0, 'a fork keeps the fence'
         try:
             confine.Fence(program=PROGRAM, workspace=top + '/none')
             raise AssertionError('without a workspace')

@@ -93,7 +93,7 @@ class Fence:
                     socket.send_fds(self._socket, [b''.join(os.fsencode(word) + b'\0' for word in request)], [theirs.fileno()])
                 except (BrokenPipeError, ConnectionResetError):
                     raise ConfineError('the fence has ended') from None
-            packet, descriptors, _, _ = socket.recv_fds(ours, PACKET, 1)
+            packet, descriptors, _, _ = socket.recv_fds(ours, PACKET, 1, socket.MSG_CMSG_CLOEXEC)
         descriptor = descriptors[0] if descriptors else -1
         try:
             if not packet:
@@ -122,12 +122,11 @@ class Fence:
         _, descriptor = self._ask('open', ','.join(names), f'{mode:o}', path)
         if descriptor < 0:  # an answer without a descriptor opens nothing
             raise ConfineError('the fence opened nothing')
-        os.set_inheritable(descriptor, False)
         return descriptor
 
     def open(self, path: Path, mode: str = 'r', **how: Any) -> IO[Any]:
-        """As open(): *mode* and the rest are those of it."""
-        return io.open(path, mode, opener=self.open_fd, **how)
+        """As open(): *mode* and the rest are those of it. A number is no path: it would be a descriptor of this process."""
+        return io.open(os.fspath(path), mode, opener=self.open_fd, **how)
 
     def mkdir(self, path: Path, mode: int = 0o777) -> None:
         self._ask('mkdir', f'{mode:o}', path)
@@ -142,6 +141,10 @@ class Fence:
 
     def close(self) -> None:
         """What was opened stays open."""
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)  # which ends it, also where a child of this process holds a copy
+        except OSError:  # it has ended, or this is the second time
+            pass
         self._socket.close()
         self._process.wait()
 
