@@ -15,6 +15,7 @@
 #include "run/approval_state.h"
 
 #include "links/kernel_abi.h"
+#include "observe/evaluate.h"
 #include "run/control_ask.h"
 #include "run/observer.h"
 #include "run/opener.h"
@@ -105,13 +106,21 @@ const struct approval_memory *approval_recall(const struct approval *approval, c
     return NULL;
 }
 
+/* Would the file be read as well? By /proc/self/fd whoever has a descriptor opens the file anew, on the mount
+ * of the machine: where nothing but mounts holds it, also to be read. */
+static bool reads(const struct approval *approval, const struct observe_message *message)
+{
+    return !message->is_address && message->held_kind != OBSERVE_HELD_DIRECTORY &&
+           (!approval->layer || (message->held_flags & O_ACCMODE) != O_WRONLY);
+}
+
 /* What was answered before, if it is an answer to this: a yes to writing is none to reading. */
 static const struct approval_memory *find_answer(const struct approval *approval,
                                                  const struct observe_message *message)
 {
     const struct approval_memory *memory = approval_recall(approval, message->name);
 
-    return memory && (memory->denied || memory->reads || !approval_reads(message)) ? memory : NULL;
+    return memory && (memory->denied || memory->reads || !reads(approval, message)) ? memory : NULL;
 }
 
 /* One that does not fit is asked about again. @like: and all that is like it; @reads: of a yes */
@@ -232,7 +241,7 @@ void approval_conclude(struct approval *approval, struct approval_held *held, en
     if (!why && approved)
         note_approved(approval, message, held->label, answer == APPROVAL_RUN);
     if (!why && answer == APPROVAL_RUN && !held->label && !find_answer(approval, message))
-        remember(approval, message->name, false, false, approval_reads(message));
+        remember(approval, message->name, false, false, reads(approval, message));
     /* A name has two addresses, and whoever is refused at one tries the other. */
     if (answer == APPROVAL_DENY_LIKE || (answer == APPROVAL_DENY && held->label && !why))
         remember(approval, name_of(held), true, answer == APPROVAL_DENY_LIKE, false);
@@ -346,8 +355,8 @@ static void say_asks(void *self)
         struct approval_held *held = &approval->held[i];
 
         if (held->id > 0 && !held->said)
-            held->said =
-                control_ask(approval->control, held->id, held->message, held->label, approval->resolved);
+            held->said = control_ask(approval->control, held->id, held->message, held->label,
+                                     reads(approval, held->message), approval->resolved);
     }
 }
 
@@ -502,8 +511,11 @@ static void on_answered(void *self, const char *rule, const char *refused)
 static int start_approval(void *self, struct supervision *supervision, uv_loop_t *uv)
 {
     struct approval *approval = self;
+    struct rules rules;
     int r = uv_timer_init(uv, &approval->timer);
 
+    rules_make(&rules, approval->resolved, supervision->plan, NULL);
+    approval->layer = rules.layer;
     approval->supervision = supervision;
     approval->timer.data = approval;
     return r;

@@ -8,8 +8,6 @@
 #include "report/report.h"
 #include "run/part.h"
 
-#include <fcntl.h>
-
 #define APPROVAL_SLOTS 16 /* questions that are open at one time */
 
 struct control;
@@ -47,6 +45,7 @@ struct approval_memory {
 struct approval {
     bool wanted;
     bool connects; /* connections too */
+    bool layer;    /* of Landlock holds files: what is handed over cannot be opened anew */
     bool ended;    /* whoever still calls, in a session, gets no answer but a no */
     int listener;  /* -1: not there yet */
     const struct resolved *resolved;
@@ -78,12 +77,6 @@ int approval_take(struct approval *approval, int listener);
 
 /* approval_hold() - a call waits. @object: what it names, taken over */
 void approval_hold(struct approval *approval, const struct observe_message *message, int object);
-
-/* approval_reads() - would the file be opened to be read as well? Not of a connection. */
-static inline bool approval_reads(const struct observe_message *message)
-{
-    return message->held_kind != OBSERVE_HELD_DIRECTORY && (message->held_flags & O_ACCMODE) != O_WRONLY;
-}
 
 /* approval_free() - let everything go. */
 void approval_free(struct approval *approval);

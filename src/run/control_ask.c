@@ -10,7 +10,7 @@
 #include <string.h>
 
 bool control_ask(struct control *control, uint32_t id, const struct observe_message *message,
-                 const char *label, const struct resolved *resolved)
+                 const char *label, bool reads, const struct resolved *resolved)
 {
     struct denial denial = {.surface = (enum surface)message->surface,
                             .operation = (enum denial_operation)message->operation,
@@ -28,7 +28,7 @@ bool control_ask(struct control *control, uint32_t id, const struct observe_mess
     control_begin_line(control, &writer, "ask");
     writer_integer(&writer, "id", id);
     writer_integer(&writer, "timeout_ms", (int64_t)resolved->policy->ask_ms);
-    writer_bool(&writer, "reads", !label && approval_reads(message));
+    writer_bool(&writer, "reads", reads);
     if (denials_add(&one, resolved, &denial, label ? DENIAL_BY_NETWORK : DENIAL_BY_DEFAULT, 0) == 0)
         denial_write(&writer, &one.items[0]);
     else

@@ -41,9 +41,12 @@ static const struct old {
     const char *name;
     unsigned call, value;
     int bits;
+    unsigned error;
 } olds[] = {
-    {"before-5.19", SYS_seccomp, 1U << 5, 1},  /* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV */
-    {"before-5.9", SYS_ioctl, 0x40182103U, 0}, /* SECCOMP_IOCTL_NOTIF_ADDFD */
+    {"before-5.19", SYS_seccomp, 1U << 5, 1, EINVAL},  /* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV */
+    {"before-5.9", SYS_ioctl, 0x40182103U, 0, EINVAL}, /* SECCOMP_IOCTL_NOTIF_ADDFD */
+    {"without-landlock", SYS_landlock_create_ruleset, 0, 0,
+     EOPNOTSUPP}, /* and its version cannot be asked for */
 };
 
 static void say_open(const char *path, int fd)
@@ -58,11 +61,28 @@ static void say_open(const char *path, int fd)
     fflush(stdout);
 }
 
+/* Opens PATH to write, and that descriptor anew to read it. */
+static int do_again(const char *path)
+{
+    int fd = open(path, O_WRONLY), anew;
+    char name[40];
+
+    say_open(path, fd);
+    if (fd < 0)
+        return 0;
+    snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+    anew = open(name, O_RDWR);
+    say_open("again", anew);
+    return anew >= 0 ? close(anew) || close(fd) : close(fd);
+}
+
 /* Opens PATH in the way WAY, and writes `x` where that is possible. */
 static int do_open(const char *way, const char *path)
 {
     int fd;
 
+    if (strcmp(way, "again") == 0)
+        return do_again(path);
     if (strcmp(way, "mkdir") == 0) {
         printf("%s: %s\n", path, mkdir(path, 0777) == 0 ? "made" : strerrorname_np(errno));
         return 0;
@@ -299,7 +319,7 @@ static int be_on(const struct old *old, char **command)
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, old->call, 0, 3),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),
         BPF_JUMP(BPF_JMP | (old->bits ? BPF_JSET : BPF_JEQ) | BPF_K, old->value, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | old->error),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
