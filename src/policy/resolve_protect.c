@@ -211,7 +211,7 @@ static int look_inside(struct resolving *resolving, const struct found *unprotec
 }
 
 /* A policy file in force that the command could write is the policy of the next run. */
-static int protect_policies(struct resolving *resolving, struct found *kept)
+static int protect_policies(struct resolving *resolving, struct found *kept, struct found *elsewhere)
 {
     const struct source source = {.what = "a policy file in force"};
     struct resolved *resolved = resolving->resolved;
@@ -220,8 +220,11 @@ static int protect_policies(struct resolving *resolving, struct found *kept)
     for (size_t i = 0; i < files->count; i++) {
         const char *slash = strrchr(files->items[i], '/');
 
-        if (!resolved_under_writable(resolved, files->items[i]))
+        if (!resolved_under_writable(resolved, files->items[i])) {
+            if (found_add(resolving, elsewhere, files->items[i], source) < 0)
+                return -ENOMEM;
             continue;
+        }
         if (!strings_have(&kept->paths, files->items[i]) &&
             found_add(resolving, kept, files->items[i], source) < 0)
             return -ENOMEM;
@@ -265,6 +268,7 @@ static int protect_alias(const char *path, const struct mount_row *part, void *d
 struct protecting {
     struct resolving *resolving;
     struct found *kept;
+    struct found *elsewhere; /* is not writable by its own name */
 };
 
 /* Is it known that nothing shows what is on the file system of PATH twice? Then it need not be opened. */
@@ -278,38 +282,47 @@ static bool is_mounted_once(const struct repeated *repeated, const char *path)
     return false;
 }
 
-static int protect_aliases(void *data)
+/* @from: what is looked at; of `kept` what is added meanwhile has been found by its object */
+static int protect_shown(const struct protecting *protecting, const struct found *from,
+                         struct repeated *repeated)
 {
-    const struct protecting *protecting = data;
     struct resolving *resolving = protecting->resolving;
-    struct found *kept = protecting->kept;
-    size_t count = kept->paths.count; /* what is added has been found by its object */
-    struct repeated repeated = {0};
+    size_t count = from->paths.count;
     int r = 0;
 
     for (size_t i = 0; i < count && r == 0; i++) {
         _cleanup_opened_ struct opened opened = {.fd = -1};
-        struct shown_twice shown = {.resolving = resolving, .kept = kept, .source = kept->sources[i]};
+        struct shown_twice shown = {
+            .resolving = resolving, .kept = protecting->kept, .source = from->sources[i]};
 
-        if (is_mounted_once(&repeated, kept->paths.items[i]))
+        if (is_mounted_once(repeated, from->paths.items[i]))
             continue;
-        r = path_open(kept->paths.items[i], &opened);
+        r = path_open(from->paths.items[i], &opened);
         if (r < 0) {
             r = r == -ENOMEM ? error_no_memory(resolving->error) : 0;
             continue;
         }
         shown.st = opened.st;
         shown.original = opened.path;
-        if (aliases_possible(&resolving->mounts, &repeated, opened.st.st_dev, opened.fd, "", opened.path))
+        if (aliases_possible(&resolving->mounts, repeated, opened.st.st_dev, opened.fd, "", opened.path))
             r = aliases_each(&resolving->mounts, opened.fd, "", opened.path, protect_alias, &shown);
     }
     return r;
 }
 
+static int protect_aliases(void *data)
+{
+    const struct protecting *protecting = data;
+    struct repeated repeated = {0};
+    int r = protect_shown(protecting, protecting->kept, &repeated);
+
+    return r == 0 ? protect_shown(protecting, protecting->elsewhere, &repeated) : r;
+}
+
 int resolve_protected(struct resolving *resolving)
 {
     struct resolved *resolved = resolving->resolved;
-    struct found unprotected = {0}, asked = {0}, kept = {0};
+    struct found unprotected = {0}, asked = {0}, kept = {0}, elsewhere = {0};
     int r = collect(resolving, LIST_PROTECT, &asked);
 
     if (r == 0)
@@ -321,19 +334,23 @@ int resolve_protected(struct resolving *resolving)
     for (size_t i = 0; i < asked.paths.count && r == 0; i++) {
         const char *path = asked.paths.items[i];
 
-        if (is_unprotected(&unprotected, path, &asked.sources[i]) || strings_have(&kept.paths, path) ||
-            !resolved_under_writable(resolved, path))
+        if (is_unprotected(&unprotected, path, &asked.sources[i]) || strings_have(&kept.paths, path))
             continue;
+        if (!resolved_under_writable(resolved, path)) {
+            r = found_add(resolving, &elsewhere, path, asked.sources[i]);
+            continue;
+        }
         r = look_inside(resolving, &unprotected, path, &asked.sources[i]);
         if (r == 0)
             r = found_add(resolving, &kept, path, asked.sources[i]);
         r = r > 0 ? 0 : r;
     }
     if (r == 0)
-        r = protect_policies(resolving, &kept);
-    if (r == 0 && kept.paths.count > 0)
-        r = aliases_look(resolving, protect_aliases, &(struct protecting){resolving, &kept},
+        r = protect_policies(resolving, &kept, &elsewhere);
+    if (r == 0 && kept.paths.count + elsewhere.paths.count > 0)
+        r = aliases_look(resolving, protect_aliases, &(struct protecting){resolving, &kept, &elsewhere},
                          "a protected path may be written");
+    found_free(&elsewhere);
     found_free(&asked);
     found_free(&unprotected);
     resolved->protected_paths = kept.paths;

@@ -285,3 +285,25 @@ TEST_EACH(what_a_bind_mount_shows_in_what_is_writable_is_protected, struct readi
         check(trial.resolved.protected_by[i].listed && trial.resolved.protected_by[i].list == LIST_PROTECT);
     trial_end(&trial);
 }
+
+TEST_EACH(what_is_writable_by_its_other_name_alone_is_protected_there, struct reading, readings)
+{
+    struct trial trial = start(row);
+    const struct strings *held = &trial.resolved.protected_paths;
+
+    trial_directory("work");
+    trial_directory("work/part");
+    trial_directory("work/all");
+    trial_directory("away");
+    trial_directory("away/kept");
+    trial_directory("away/kept/inner");
+    bind_mount(trial_path("away/kept/inner"), trial_path("work/part"));
+    bind_mount(trial_path("away"), trial_path("work/all"));
+    trial_set(&trial, KEY_WORKSPACE, trial_path("work"));
+    trial_set(&trial, KEY_MODE, "workspace-write");
+    trial_add(&trial, LIST_PROTECT, trial_path("away/kept"));
+    need(trial_resolve(&trial) == 0);
+    check_int(held->count, 2);
+    check(strings_have(held, trial_path("work/all/kept")) && strings_have(held, trial_path("work/part")));
+    trial_end(&trial);
+}
