@@ -158,7 +158,9 @@ static int fill_grant(const struct resolved *resolved, struct denial *denial, en
                   : reads                                ? "read"
                                                          : "write";
     /* An option that is shown works. */
-    if ((strcmp(denial->key, "write") == 0 && never_grants(resolved, LIST_WRITE, denial->value)) ||
+    /* No policy file can name what is no UTF-8, and what it would name instead is another path. */
+    if (!utf8_valid(denial->value) ||
+        (strcmp(denial->key, "write") == 0 && never_grants(resolved, LIST_WRITE, denial->value)) ||
         (strcmp(denial->key, "sockets") == 0 && never_grants(resolved, LIST_SOCKETS, denial->value))) {
         free(denial->value);
         denial->value = NULL;
@@ -393,7 +395,7 @@ static void write_grant(struct writer *writer, const struct denial *denial)
         writer_text(writer, "mode", denial->value);
     } else {
         writer_array(writer, denial->key);
-        writer_path(writer, NULL, denial->value);
+        writer_text(writer, NULL, denial->value);
         writer_end(writer);
     }
     writer_end(writer);

@@ -453,6 +453,24 @@ TEST(a_name_says_nothing_to_who_reads_the_summary)
     check(strstr(summary, " This was the sandbox, not the program"));
 }
 
+TEST(a_name_that_is_no_text_leaves_the_report_whole)
+{
+    static const char *const names[] = {"/srv/\xff\xfe/y", "/srv/y/x"};
+    const json_t *items;
+    json_t *root;
+
+    report.outcome = (struct outcome){.kind = OUTCOME_EXITED};
+    add_refused(names, ARRAY_SIZE(names));
+    root = make_json();
+    need(root);
+    items = json_object_get(json_object_get(root, "denials"), "items");
+    check_int((long)json_array_size(items), 2);
+    check_str(json_string_value(json_object_get(json_array_get(items, 0), "path_b64")), "L3Nydi///i95");
+    check(json_is_null(json_object_get(json_array_get(items, 0), "grant"))); /* not of another path */
+    check(json_is_object(json_object_get(json_array_get(items, 1), "grant")));
+    json_decref(root);
+}
+
 TEST(an_error_is_always_said)
 {
     struct text text = {0};

@@ -359,6 +359,19 @@ size_t utf8_decode(const char *text, size_t length, uint32_t *ret_character)
     return size;
 }
 
+bool utf8_valid(const char *text)
+{
+    size_t length = strlen(text), size;
+    uint32_t character;
+
+    for (size_t at = 0; at < length; at += size) {
+        size = utf8_decode(text + at, length - at, &character);
+        if (size == 0)
+            return false;
+    }
+    return true;
+}
+
 /* Characters that cannot be seen, look like a space or turn the text around them: sorted, first to last. */
 static const uint32_t unseen[][2] = {
     {0x00, 0x1f},     {0x7f, 0xa0},        {0xad, 0xad},     {0x34f, 0x34f},   {0x61c, 0x61c},

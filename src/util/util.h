@@ -107,6 +107,9 @@ void nearest_try(struct nearest *nearest, const char *candidate);
 /* utf8_decode() - the first character of @text. Return: its bytes, 0 if @text begins with no valid one. */
 size_t utf8_decode(const char *text, size_t length, uint32_t *ret_character);
 
+/* utf8_valid() - is all of @text UTF-8? */
+bool utf8_valid(const char *text);
+
 #include "util/banned.h" /* last: it turns calls that have no safe use into compile errors */
 
 #endif

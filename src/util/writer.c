@@ -190,7 +190,7 @@ void writer_path(struct writer *writer, const char *key, const char *path)
 {
     char name[64];
 
-    if (write_text(writer, key, path))
+    if (write_text(writer, key, path) || !key)
         return;
     snprintf(name, sizeof(name), "%s_b64", key);
     begin_value(writer, name);
@@ -217,19 +217,6 @@ void writer_strings(struct writer *writer, const char *key, char *const *texts)
     writer_end(writer);
 }
 
-static bool is_utf8(const char *text)
-{
-    size_t length = strlen(text), size;
-    uint32_t character;
-
-    for (size_t at = 0; at < length; at += size) {
-        size = utf8_decode(text + at, length - at, &character);
-        if (size == 0)
-            return false;
-    }
-    return true;
-}
-
 void writer_argv(struct writer *writer, const char *key, char *const *words)
 {
     bool valid = true;
@@ -237,14 +224,14 @@ void writer_argv(struct writer *writer, const char *key, char *const *words)
 
     writer_strings(writer, key, words);
     for (char *const *word = words; word && *word && valid; word++)
-        valid = is_utf8(*word);
+        valid = utf8_valid(*word);
     if (valid)
         return;
     snprintf(name, sizeof(name), "%s_b64", key);
     writer_array(writer, name);
     for (; *words; words++) {
         /* null says: take it as it stands. */
-        if (is_utf8(*words)) {
+        if (utf8_valid(*words)) {
             writer_null(writer, NULL);
             continue;
         }

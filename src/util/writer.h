@@ -34,7 +34,8 @@ void writer_integer(struct writer *writer, const char *key, int64_t number);
 void writer_bool(struct writer *writer, const char *key, bool value);
 void writer_null(struct writer *writer, const char *key);
 
-/* writer_path() - a text, and when something in it was replaced, its bytes in base64 under KEY_b64. */
+/* writer_path() - a text, and when something in it was replaced, its bytes in base64 under KEY_b64; not in an
+ * array, which has no keys. */
 void writer_path(struct writer *writer, const char *key, const char *path);
 
 /* writer_strings() - an array of texts, NULL-terminated; NULL is an empty one. */
