@@ -95,7 +95,7 @@ static void put_before(struct walk *walk, const char *text, const char *rest)
         walk->errnum = ENAMETOOLONG;
     if (walk->errnum)
         return;
-    memcpy(joined, text, length);
+    memcpy(joined, text, length + 1);
     if (left > 0) /* a slash at the end would ask for a directory */
         joined[length++] = '/';
     memcpy(joined + length, rest, left + 1);

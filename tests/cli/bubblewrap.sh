@@ -152,33 +152,6 @@ result $? "SIGKILL of confine at 40 moments: no process is left"
 pgrep -f "bwrap.*$dir/w" >"$dir/why" && why "a bwrap is left"
 result $((! $?)) "and no bwrap"
 
-# Sockets of others are masked by name, and their owners take them away when they like.
-cat >"$dir/come.py" <<'P'
-import os, socket, sys, time
-while os.path.exists(sys.argv[1]):
-    for i in range(40):
-        name = "%s/come.%d" % (sys.argv[2], i)
-        listener = socket.socket(socket.AF_UNIX)
-        listener.bind(name)
-        listener.listen()
-        time.sleep(0.0005)
-        os.unlink(name)
-        listener.close()
-P
-mkdir "$dir/come"
-: >"$dir/coming"
-python3 "$dir/come.py" "$dir/coming" "$dir/come" &
-coming=$!
-wrong=0
-for i in $(seq 60); do
-    call "$confine" run -q $backend -w . -- true
-    [ "$status" -eq 0 ] || { wrong=$((wrong + 1)); cat "$dir/err" >>"$dir/why"; }
-done
-rm -f "$dir/coming"
-wait "$coming"
-[ "$wrong" -eq 0 ]
-result $? "sockets of others may go while a run starts"
-
 # exec: without a supervisor.
 call "$confine" exec $backend -w . -- sh -c 'ps ax | wc -l; exit 9'
 [ "$status" -eq 9 ] && [ "$(cat "$dir/out")" -lt 10 ] && [ ! -s "$dir/err" ]
