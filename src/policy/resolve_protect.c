@@ -89,17 +89,17 @@ static int note_weakness(struct resolving *resolving, const struct opened *opene
     return r < 0 ? error_no_memory(resolving->error) : 0;
 }
 
-/* One name of a set: of these only what lies in a writable grant. */
+/* One name of a set: of these only what lies in a writable grant, or with @away what does not. */
 static int collect_name(struct resolving *resolving, const char *name, struct source source,
-                        struct found *found)
+                        struct found *found, bool away)
 {
     _cleanup_opened_ struct opened one = {.fd = -1};
 
     if (path_open(name, &one) < 0)
         return 0;
-    if (note_weakness(resolving, &one) < 0)
+    if (!away && note_weakness(resolving, &one) < 0)
         return -ENOMEM;
-    if (!resolved_under_writable(resolving->resolved, one.path))
+    if (resolved_under_writable(resolving->resolved, one.path) == away)
         return 0;
     return found_add(resolving, found, one.path, source);
 }
@@ -111,14 +111,15 @@ static int collect_hooks(struct resolving *resolving, struct source source, stru
     int r = git_hooks(resolving, &hooks);
 
     source.item = &configured;
-    return r == 0 && hooks ? collect_name(resolving, hooks, source, found) : r;
+    return r == 0 && hooks ? collect_name(resolving, hooks, source, found, false) : r;
 }
 
+/* @away: what homes have of it where they cannot be written by their own names */
 static int collect_set(struct resolving *resolving, const struct set *set, struct source source,
-                       struct found *found)
+                       struct found *found, bool away)
 {
-    bool below_home = writes_below_home(resolving);
-    int r = strcmp(set->name, "@runs-later") == 0 ? collect_hooks(resolving, source, found) : 0;
+    bool below_home = away || writes_below_home(resolving);
+    int r = !away && strcmp(set->name, "@runs-later") == 0 ? collect_hooks(resolving, source, found) : 0;
 
     if (r == 0 && !resolving->top.complete)
         r = resolving_list_top(resolving);
@@ -126,11 +127,13 @@ static int collect_set(struct resolving *resolving, const struct set *set, struc
     for (const struct set_item *item = set->items; item->value && r == 0; item++) {
         struct strings names = {0};
 
+        if (away && item->value[0] != '~')
+            continue;
         source.item = item;
         if (may_be_there(resolving, item->value, below_home))
             r = resolving_expand(resolving, item->value, &names);
         for (size_t j = 0; j < names.count && r == 0; j++)
-            r = collect_name(resolving, names.items[j], source, found);
+            r = collect_name(resolving, names.items[j], source, found, away);
         strings_free(&names);
     }
     return r;
@@ -142,8 +145,8 @@ static bool may_hold_default(const struct policy *policy)
     return policy->explain || !policy->backend || strcmp(policy->backend, "landlock") != 0;
 }
 
-/* The existing objects that one list names. */
-static int collect(struct resolving *resolving, enum list list, struct found *found)
+/* The existing objects that one list names; @away: as above, of its sets alone. */
+static int collect(struct resolving *resolving, enum list list, struct found *found, bool away)
 {
     const struct entries *entries = &resolving->policy->list[list];
     int r = 0;
@@ -157,8 +160,8 @@ static int collect(struct resolving *resolving, enum list list, struct found *fo
         if (!entry_in_force(entries, i) ||
             (!may_hold_default(resolving->policy) && !origin_named(entry->origin)))
             continue;
-        if (set) {
-            r = collect_set(resolving, set, source_of(list, i, NULL), found);
+        if (set || away) {
+            r = set ? collect_set(resolving, set, source_of(list, i, NULL), found, away) : 0;
             continue;
         }
         asked.optional |= list == LIST_UNPROTECT;
@@ -267,6 +270,7 @@ static int protect_alias(const char *path, const struct mount_row *part, void *d
 
 struct protecting {
     struct resolving *resolving;
+    const struct found *unprotected;
     struct found *kept;
     struct found *elsewhere; /* is not writable by its own name */
 };
@@ -310,25 +314,83 @@ static int protect_shown(const struct protecting *protecting, const struct found
     return r;
 }
 
+/* A home by the name of another mount. Return: 1 where something of it may be written by that. */
+static int note_home(const char *path, const struct mount_row *part, void *data)
+{
+    const struct resolved *resolved = data;
+
+    (void)part;
+    for (size_t i = 0; i < resolved->path_count; i++)
+        if (resolved->paths[i].grant == GRANT_WRITE && !resolved->paths[i].implied &&
+            (path_contains(path, resolved->paths[i].path) || path_contains(resolved->paths[i].path, path)))
+            return 1;
+    return 0;
+}
+
+/* Return: 1 where what is writable may show something of a home; 0; or a negative errno. */
+static int shows_home(const struct protecting *protecting, struct repeated *repeated)
+{
+    struct resolving *resolving = protecting->resolving;
+    const char *homes[] = {resolving->resolved->home, resolving->env_home, resolving->command_home};
+    int r = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(homes) && r == 0; i++) {
+        _cleanup_opened_ struct opened opened = {.fd = -1};
+
+        if (!homes[i] || is_mounted_once(repeated, homes[i]) || path_open(homes[i], &opened) < 0)
+            continue;
+        if (aliases_possible(&resolving->mounts, repeated, opened.st.st_dev, opened.fd, "", opened.path))
+            r = aliases_each(&resolving->mounts, opened.fd, "", opened.path, note_home, resolving->resolved);
+    }
+    return r;
+}
+
+/* What sets name in homes, which is looked at only where it can be written by another name. */
+static int add_homes(const struct protecting *protecting)
+{
+    struct found found = {0};
+    int r = collect(protecting->resolving, LIST_PROTECT, &found, true);
+
+    for (size_t i = 0; i < found.paths.count && r == 0; i++)
+        if (!is_unprotected(protecting->unprotected, found.paths.items[i], &found.sources[i]))
+            r = found_add(protecting->resolving, protecting->elsewhere, found.paths.items[i],
+                          found.sources[i]);
+    found_free(&found);
+    return r;
+}
+
 static int protect_aliases(void *data)
 {
     const struct protecting *protecting = data;
     struct repeated repeated = {0};
-    int r = protect_shown(protecting, protecting->kept, &repeated);
+    int r = shows_home(protecting, &repeated);
 
+    if (r > 0)
+        r = add_homes(protecting);
+    if (r == 0)
+        r = protect_shown(protecting, protecting->kept, &repeated);
     return r == 0 ? protect_shown(protecting, protecting->elsewhere, &repeated) : r;
+}
+
+/* Is there anything that could be written by another name? */
+static bool writes(const struct resolved *resolved)
+{
+    for (size_t i = 0; i < resolved->path_count; i++)
+        if (resolved->paths[i].grant == GRANT_WRITE && !resolved->paths[i].implied)
+            return true;
+    return false;
 }
 
 int resolve_protected(struct resolving *resolving)
 {
     struct resolved *resolved = resolving->resolved;
     struct found unprotected = {0}, asked = {0}, kept = {0}, elsewhere = {0};
-    int r = collect(resolving, LIST_PROTECT, &asked);
+    int r = collect(resolving, LIST_PROTECT, &asked, false);
 
     if (r == 0)
         r = resolving_check_links(resolving); /* what is written down must hold */
-    if (r == 0 && asked.paths.count > 0)
-        r = collect(resolving, LIST_UNPROTECT, &unprotected);
+    if (r == 0)
+        r = collect(resolving, LIST_UNPROTECT, &unprotected, false);
     for (size_t i = 0; i < unprotected.paths.count && r == 0; i++)
         r = resolving_except(resolving, unprotected.paths.items[i], unprotected.sources[i]);
     for (size_t i = 0; i < asked.paths.count && r == 0; i++) {
@@ -347,8 +409,9 @@ int resolve_protected(struct resolving *resolving)
     }
     if (r == 0)
         r = protect_policies(resolving, &kept, &elsewhere);
-    if (r == 0 && kept.paths.count + elsewhere.paths.count > 0)
-        r = aliases_look(resolving, protect_aliases, &(struct protecting){resolving, &kept, &elsewhere},
+    if (r == 0 && (kept.paths.count + elsewhere.paths.count > 0 || writes(resolved)))
+        r = aliases_look(resolving, protect_aliases,
+                         &(struct protecting){resolving, &unprotected, &kept, &elsewhere},
                          "a protected path may be written");
     found_free(&elsewhere);
     found_free(&asked);

@@ -307,3 +307,30 @@ TEST_EACH(what_is_writable_by_its_other_name_alone_is_protected_there, struct re
     check(strings_have(held, trial_path("work/all/kept")) && strings_have(held, trial_path("work/part")));
     trial_end(&trial);
 }
+
+/* What sets name in a home is looked at only where it can be written: by another name as well. */
+TEST_EACH(what_runs_later_in_a_home_is_protected_by_its_other_name, struct reading, readings)
+{
+    struct trial trial = start(row);
+    const struct strings *held = &trial.resolved.protected_paths;
+
+    trial_directory("work");
+    trial_directory("work/home");
+    trial_directory("work/part");
+    trial_directory("home/.config");
+    trial_directory("home/.config/autostart");
+    trial_file("home/.bashrc", 0600);
+    trial_file("home/.profile", 0600);
+    bind_mount(trial_path("home"), trial_path("work/home"));
+    bind_mount(trial_path("home/.config"), trial_path("work/part"));
+    trial_set(&trial, KEY_WORKSPACE, trial_path("work"));
+    trial_set(&trial, KEY_MODE, "workspace-write");
+    trial_add(&trial, LIST_UNPROTECT, trial_path("home/.profile"));
+    need(trial_resolve(&trial) == 0);
+    check(strings_have(held, trial_path("work/home/.bashrc")));
+    check(strings_have(held, trial_path("work/home/.config/autostart")));
+    check(strings_have(held, trial_path("work/part/autostart")));
+    check(!strings_have(held, trial_path("work/home/.profile")));
+    check(!strings_have(held, trial_path("home/.bashrc")));
+    trial_end(&trial);
+}
