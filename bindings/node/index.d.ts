@@ -124,7 +124,7 @@ export interface Options {
   user?: string;
   /** Seconds, or a text with its unit. */
   timeout?: number | string;
-  limit?: string[] | Record<string, string | number>;
+  limit?: string[] | Record<string, string | number | boolean>;
   grace?: number | string;
   waitAll?: boolean;
   tty?: 'auto' | 'private' | 'none';
@@ -153,7 +153,7 @@ export interface StartOptions extends Options {
   passFds?: number[];
   /** Aborting kills the run; wait() then rejects with the signal's reason when nothing of it is left. */
   signal?: AbortSignal;
-  /** Called with every question; a rejection ends the run. Without `ask` each waits for a minute. */
+  /** Called with every question; a rejection, or what is no Answer, ends the run. Without `ask` each waits for a minute. */
   onAsk?: (question: AskEvent) => Answer | Promise<Answer>;
 }
 
@@ -207,7 +207,7 @@ export class Run implements AsyncIterable<Event>, AsyncDisposable {
   resize(columns: number, rows: number): void;
   closeInput(): void;
   allow(rule: string): void;
-  /** Answer a question, for whoever reads the events instead of giving onAsk. */
+  /** Answer a question, for whoever reads the events instead of giving onAsk. What is no Answer throws. */
   answer(id: number, answer: Answer): void;
   kill(): void;
   /** The end, with what was captured of the streams that nobody else reads. */

@@ -7,6 +7,7 @@ import * as confine from '../../bindings/node/index.js';
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const PROGRAM = path.join(process.env.CONFINE_STAGE, 'bin/confine');
+const ASKING = path.join(HERE, 'asking');
 const PATIENCE = 120000; // for what must come; nothing is measured by it
 const { vectors } = JSON.parse(fs.readFileSync(path.join(HERE, 'vectors.json')));
 process.env.HOME = '/nonexistent-home-of-a-test';
@@ -154,7 +155,7 @@ async function throws(work, match) {
 }
 
 async function mistakes() {
-  for (const [command, options] of [['ls'], [[]], [['a\0b']], [['ls'], { report: 'x' }], [['ls'], { write: ['a\0b'] }], [['ls'], { mode: {}.x, timeout: NaN }]])
+  for (const [command, options] of [['ls'], [[]], [['a\0b']], [['ls'], { report: 'x' }], [['ls'], { write: ['a\0b'] }], [['ls'], { env: { A: true } }], [['ls'], { mode: {}.x, timeout: NaN }]])
     await throws(() => confine.start(command, { program: PROGRAM, ...options }), (error) => error instanceof TypeError);
   await throws(() => confine.run(['ls'], { program: '/nowhere/confine' }), ({ code }) => code === 'ENOENT');
   await throws(() => confine.run(['ls'], { program: '/bin/true' }), (error) => error instanceof confine.ConfineError && error.message.includes('no report'));
@@ -189,6 +190,18 @@ const undecided = () => inWorkspace(async (place) => {
   assert(pid > 0 && !fs.existsSync(`/proc/${pid}`) && !fs.existsSync(`${place}/made`), 'something of it is left');
 });
 
+/** Whoever decides has no answer: as if he had thrown, and what he was asked about is denied at once. */
+const noAnswer = () => inWorkspace(async (place) => {
+  for (const [answer, address] of [['yes'], [undefined], [null], [true], [['once']], ['once', 'example.org:443']]) {
+    const told = `${place}/told`;
+    await throws(() => confine.run(address ? [told, address] : [told], { program: ASKING, onAsk: () => answer }),
+      (error) => error instanceof TypeError && error.message.includes('is no answer'));
+    const seen = fs.readFileSync(told, 'utf8');
+    assert(seen === '{"type":"answer","id":1,"answer":"deny"}\n', `${answer}: told ${seen}`);
+    fs.rmSync(told);
+  }
+});
+
 async function session() {
   const name = `client-${process.pid}`;
   const one = await confine.Session.start(name, { program: PROGRAM });
@@ -214,7 +227,7 @@ async function main() {
     tests.push([`streamed: ${vector.name}`, () => streamed(vector), vector.needs]);
     if (!vector.orders) tests.push([`plain: ${vector.name}`, () => plain(vector), vector.needs]);
   }
-  tests.push(['50 at once, ten of them cancelled', many], ['undecided', undecided], ['mistakes', mistakes], ['a session', session, 'namespace']);
+  tests.push(['50 at once, ten of them cancelled', many], ['undecided', undecided], ['no answer', noAnswer], ['mistakes', mistakes], ['a session', session, 'namespace']);
   console.log(`TAP version 13\n1..${tests.length}`);
   let number = 0, failed = 0;
   for (const [name, test, needs] of tests) {

@@ -15,6 +15,7 @@ import confine  # noqa: E402
 from tap import Tap  # noqa: E402
 
 PROGRAM = os.environ['CONFINE_STAGE'] + '/bin/confine'
+ASKING = os.path.join(HERE, 'asking')
 PATIENCE = 120  # for what must come; nothing is measured by it
 VECTORS = json.load(open(os.path.join(HERE, 'vectors.json')))['vectors']
 os.environ['HOME'] = '/nonexistent-home-of-a-test'
@@ -225,7 +226,7 @@ def interrupted():
 def mistakes():
     for wrong, kind in ((dict(command='ls'), TypeError), (dict(command=[]), ValueError),
                         (dict(command=['ls'], report='x'), TypeError), (dict(command=['ls'], nothing=1), TypeError),
-                        (dict(command=['ls'], write=['a\0b']), ValueError),
+                        (dict(command=['ls'], write=['a\0b']), ValueError), (dict(command=['ls'], env={'A': True}), TypeError),
                         (dict(command=['ls'], program='/nowhere/confine'), FileNotFoundError)):
         before = set(os.listdir('/proc/self/fd'))
         try:
@@ -285,6 +286,40 @@ def undecided():
             except Undecided:
                 pass
             assert pids and not os.path.exists(f'/proc/{pids.pop()}') and not os.path.exists(f'{place.path}/made')
+
+
+#: What on_ask may return by mistake, and whom it is asked about: None is a file.
+WRONG = (('yes', None), (None, None), (True, None), (['once'], None), ('once', 'example.org:443'))
+
+
+def no_answer():
+    """Whoever decides has no answer: as if he had raised, in both forms, and what he was asked about is denied at once."""
+    with Workspace() as place:
+        told = place.path + '/told'
+
+        async def streamed(words, answer):
+            async def decide(_):
+                return answer
+            async with confine.start(words, program=ASKING, on_ask=decide) as run:
+                await run.wait()
+
+        for answer, address in WRONG:
+            words = [told, address] if address else [told]
+            for test in (lambda: confine.run(words, program=ASKING, on_ask=lambda _: answer), lambda: asyncio.run(streamed(words, answer))):
+                try:
+                    test()
+                    raise AssertionError(f'{answer!r}: it came back')
+                except ValueError as error:
+                    assert repr(answer) in str(error), error
+                with open(told, encoding='ascii') as file:
+                    assert json.load(file) == {'type': 'answer', 'id': 1, 'answer': 'deny'}
+                os.remove(told)
+
+
+def shown():
+    """An event shows all of it: of a denial nothing else would say what it is."""
+    event = confine.DenialEvent('denial', {'type': 'denial', 'path': '/etc/x'})
+    assert "'path': '/etc/x'" in repr(event), event
 
 
 def session():
@@ -411,7 +446,8 @@ def main():
                 why = works(test, vector)
                 tap.ok(why is None, f'{form}: {vector["name"]}', why)
     for name, test in (('a cancelled task leaves nothing', cancelled_task), ('50 at once, ten of them cancelled', many),
-                       ('20 threads at once', threads), ('interrupted', interrupted), ('undecided', undecided), ('mistakes', mistakes), ('a fence', fence)):
+                       ('20 threads at once', threads), ('interrupted', interrupted), ('undecided', undecided), ('no answer', no_answer),
+                       ('an event is shown', shown), ('mistakes', mistakes), ('a fence', fence)):
         why = works(test)
         tap.ok(why is None, name, why)
     if namespace:

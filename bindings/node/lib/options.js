@@ -10,11 +10,16 @@ export const SESSION_OPTIONS = new Set(['network', 'allow', 'limit', 'workspace'
 /** A number is seconds. */
 const DURATIONS = new Set(['timeout', 'grace', 'ask']);
 
+/** true and false are values of what these hold by name: `limit: {output_end: true}`. */
+const SWITCHES = new Set(['limit']);
+
 function word(name, value) {
   if (typeof value === 'number' && Number.isFinite(value)) return DURATIONS.has(name) ? `${value.toFixed(6)}s` : String(value);
   if (typeof value === 'string') return value;
   throw new TypeError(`${name}: ${value} is no value of this option`);
 }
+
+const member = (name, value) => (typeof value === 'boolean' && SWITCHES.has(name) ? String(value) : word(name, value));
 
 /** The options as words of a command line; each is one word, so that no value can be read as an option. */
 export function words(options, known = RUN_OPTIONS) {
@@ -25,7 +30,7 @@ export function words(options, known = RUN_OPTIONS) {
     if (value === undefined || value === null || value === false) continue;
     if (value === true) out.push(option);
     else if (Array.isArray(value)) out.push(...value.map((item) => `${option}=${word(name, item)}`));
-    else if (typeof value === 'object') out.push(...Object.entries(value).map(([key, item]) => `${option}=${key}=${word(name, item)}`));
+    else if (typeof value === 'object') out.push(...Object.entries(value).map(([key, item]) => `${option}=${key}=${member(name, item)}`));
     else out.push(`${option}=${word(name, value)}`);
   }
   for (const one of out) if (one.includes('\0')) throw new TypeError(`${JSON.stringify(one)}: a word cannot have a NUL in it`);

@@ -1,5 +1,6 @@
 /** A run: started, listened to, ordered about, cancelled, waited for. */
 import { spawn } from 'node:child_process';
+import { inspect } from 'node:util';
 import { Lines, order } from './channel.js';
 import { ConfineError } from './errors.js';
 import { words } from './options.js';
@@ -14,6 +15,17 @@ function check(command, passed) {
   for (const word of command)
     if (typeof word !== 'string' || word.includes('\0')) throw new TypeError(`${JSON.stringify(word)}: a word is a string without a NUL`);
   for (const one of passed) if (!Number.isInteger(one) || one < 0) throw new TypeError(`passFds: ${one} is no descriptor`);
+}
+
+const ANSWERS = ['once', 'run', 'deny', 'deny-like'];
+
+/** The answer, where it is one, and one to the question. Of another the program would tell the channel alone, and the call would
+ * wait on for as long as a question may. */
+function checkAnswer(answer, question) {
+  if (!ANSWERS.includes(answer)) throw new TypeError(`${inspect(answer)} is no answer to a question: once, run, deny or deny-like`);
+  if (answer === 'once' && question?.address)
+    throw new TypeError("'once' is no answer to the question about a connection: run, deny or deny-like");
+  return answer;
 }
 
 /** All of a stream. */
@@ -93,11 +105,12 @@ export class Run {
     else signal?.addEventListener('abort', this.#abort, { once: true });
   }
 
-  /** Whoever decides and cannot ends the run: wait() rejects with that. */
+  /** Whoever decides and cannot, or has no answer, ends the run: wait() rejects with that. */
   async #ask(onAsk, question) {
     try {
-      this.answer(question.id, await onAsk(question));
+      this.answer(question.id, checkAnswer(await onAsk(question), question));
     } catch (error) {
+      this.answer(question.id, 'deny');
       this.#fail(error);
     }
   }
@@ -136,7 +149,7 @@ export class Run {
   allow(rule) { this.say({ type: 'allow', rule }); }
 
   /** Answer a question, for whoever reads the events instead of giving onAsk. */
-  answer(id, answer) { this.say({ type: 'answer', id, answer }); }
+  answer(id, answer) { this.say({ type: 'answer', id, answer: checkAnswer(answer) }); }
 
   kill() { this.say({ type: 'kill' }); }
 

@@ -5,7 +5,7 @@ import signal as signals
 from typing import TYPE_CHECKING, Any, AsyncIterator, Awaitable, Callable, Coroutine, Generator, Mapping, Optional, Sequence, Set, Union
 
 from .channel import Channel
-from .events import Answer, AskEvent, Event, Result, StartedEvent
+from .events import Answer, AskEvent, Event, Result, StartedEvent, answer_checked
 from .options import Policy, asking, environment
 from .start import Command, Start
 
@@ -76,9 +76,10 @@ class Run:
 
     async def _ask(self, on_ask: 'OnAsk', question: AskEvent) -> None:
         try:
-            await self.answer(question.id, await on_ask(question))
-        except Exception as error:  # whoever decides cannot: wait() raises it, and the run goes
-            self._failure = error
+            await self.answer(question.id, answer_checked(await on_ask(question), question))
+        except Exception as error:  # whoever decides cannot, or has no answer: wait() raises it, and the run goes
+            self._failure = self._failure or error
+            self._writer.write(Channel.order(type='answer', id=question.id, answer='deny'))
             self._writer.close()
 
     async def started(self) -> Optional[StartedEvent]:
@@ -122,7 +123,7 @@ class Run:
 
     async def answer(self, question: int, answer: Answer) -> None:
         """Answer the question of an AskEvent, for whoever reads the events instead of giving on_ask."""
-        await self.say(type='answer', id=question, answer=answer)
+        await self.say(type='answer', id=question, answer=answer_checked(answer))
 
     async def kill(self) -> None:
         """Kill the command and everything that it started, at once."""
@@ -208,7 +209,8 @@ def start(command: Command, *, policy: Optional[Policy] = None,
     """Start *command* confined: ``async with start([...]) as run``, or ``run = await start([...])`` and later ``run.close()``.
 
     stdin, stdout, stderr: as of asyncio.create_subprocess_exec(); the rest as of run()
-    on_ask: awaited with every question, each in a task of its own; what it raises ends the run, and wait() raises it
+    on_ask: awaited with every question, each in a task of its own; what it raises ends the run, and wait() raises it, or a
+            ValueError where it returns no Answer
     """
     async def begin() -> Run:
         begun = Start(command, asking(options, on_ask is not None), policy, program, pass_fds)

@@ -5,7 +5,7 @@ import subprocess
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from .channel import Channel
-from .events import Answer, AskEvent, Event, Result
+from .events import Answer, AskEvent, Event, Result, answer_checked
 from .options import Policy, asking, environment
 from .start import Command, Start
 
@@ -38,8 +38,9 @@ def run(command: Command, *, policy: Optional[Policy] = None, program: Optional[
     options:   those of confine-run(1), see Options
 
     Return: the Result, also where the command did not run (``error``) or failed.
-    Raises ConfineError where the program ended without a word, ProgramNotFound, and what the callback raises. Whenever this
-    function leaves by an exception, KeyboardInterrupt among them, the run is killed and its end is waited for.
+    Raises ConfineError where the program ended without a word, ProgramNotFound, what a callback raises, and ValueError where
+    on_ask returns no Answer. Whenever this function leaves by an exception, KeyboardInterrupt among them, the run is killed and
+    its end is waited for.
     """
     start = Start(command, asking(options, on_ask is not None), policy, program, pass_fds)
     channel, streams = Channel(), {}  # type: Channel, Dict[str, List[bytes]]
@@ -65,11 +66,15 @@ def run(command: Command, *, policy: Optional[Policy] = None, program: Optional[
     return channel.result(out, err, status)
 
 
-def _answer(ours: Any, order: bytes) -> None:
+def _answer(ours: Any, question: AskEvent, on_ask: Callable[[AskEvent], Answer]) -> None:
+    answer: Answer = 'deny'  # where whoever decides cannot, or has no answer
     try:
-        ours.sendall(order)
-    except (BrokenPipeError, ConnectionResetError):  # the run has ended meanwhile
-        pass
+        answer = answer_checked(on_ask(question), question)
+    finally:
+        try:
+            ours.sendall(Channel.order(type='answer', id=question.id, answer=answer))
+        except (BrokenPipeError, ConnectionResetError):  # the run has ended meanwhile
+            pass
 
 
 def _relay(process: 'subprocess.Popen[bytes]', ours: Any, channel: Channel, streams: Dict[str, List[bytes]],
@@ -110,7 +115,7 @@ def _relay(process: 'subprocess.Popen[bytes]', ours: Any, channel: Channel, stre
                         if on_event is not None:
                             on_event(one)
                         if on_ask is not None and isinstance(one, AskEvent):
-                            _answer(ours, channel.order(type='answer', id=one.id, answer=on_ask(one)))
+                            _answer(ours, one, on_ask)
                 else:
                     data = os.read(key.fd, PIECE)
                     streams[key.data].append(data)

@@ -1,6 +1,6 @@
 """What a run says, and how it ended."""
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Literal, Mapping, Optional
+from typing import Any, Dict, List, Literal, Mapping, Optional, cast, get_args
 
 Report = Dict[str, Any]  #: the object of confine-report(5)
 Surface = Dict[str, Any]  #: one element of its ``surfaces``
@@ -21,9 +21,10 @@ class ConfineError(Exception):
 
 @dataclass(frozen=True)
 class Event:
-    """One line of the channel; *raw* is all of it. Of a kind that this client does not know it is just this."""
+    """One line of the channel; *raw* is all of it, as in confine-control(5). Of a kind that this client does not know it is just
+    this."""
     type: str
-    raw: Mapping[str, Any] = field(repr=False)
+    raw: Mapping[str, Any]
 
     @property
     def lost(self) -> int:
@@ -93,12 +94,12 @@ class ErrorEvent(Event):
 
 @dataclass(frozen=True)
 class DenialEvent(Event):
-    """Something was refused; the record is that of ``denials`` in the report."""
+    """Something was refused; *raw* has the members of one of ``denials.items`` in confine-report(5)."""
 
 
 @dataclass(frozen=True)
 class AskEvent(Event):
-    """A call waits that would be refused; beside these the record is that of a denial. The path is chosen by the command."""
+    """A call waits that would be refused; beside these *raw* has the members of a denial. The path is chosen by the command."""
 
     @property
     def id(self) -> int:
@@ -130,7 +131,7 @@ class AskEvent(Event):
 
     @property
     def timeout(self) -> float:
-        """Seconds that it waits."""
+        """Seconds that it waits: ``timeout_ms`` of confine-control(5)."""
         return int(self.raw['timeout_ms']) / 1000
 
 
@@ -155,7 +156,7 @@ class AnsweredEvent(Event):
 
 @dataclass(frozen=True)
 class ConnectionEvent(Event):
-    """A connection was made or refused; the record is that of ``network`` in the report."""
+    """A connection was made or refused; *raw* has the members of one of ``network.connections`` in confine-report(5), and *id*."""
 
 
 @dataclass(frozen=True)
@@ -178,6 +179,18 @@ KINDS = {
 
 #: once: this call. run: this path for the rest of the run. deny-like: whatever lies in the same directory, for the rest of the run.
 Answer = Literal['once', 'run', 'deny', 'deny-like']
+
+
+def answer_checked(answer: Any, question: Optional[AskEvent] = None) -> Answer:
+    """*answer*, where it is one of the answers, and one to *question*; else a ValueError.
+
+    The program would tell the channel alone, and the call would wait on for as long as a question may.
+    """
+    if not isinstance(answer, str) or answer not in get_args(Answer):
+        raise ValueError(f'{answer!r} is no answer to a question: once, run, deny or deny-like')
+    if answer == 'once' and question is not None and question.address is not None:
+        raise ValueError("'once' is no answer to the question about a connection: run, deny or deny-like")
+    return cast(Answer, answer)
 
 
 def event(raw: Mapping[str, Any]) -> Event:

@@ -91,6 +91,9 @@ RESERVED = {'report', 'control', 'pass_fd', 'policy', 'quiet', 'verbose'}
 #: A number is seconds.
 DURATIONS = {'timeout', 'grace', 'ask'}
 
+#: True and False are values of what these hold by name: ``limit={'output_end': True}``.
+SWITCHES = {'limit'}
+
 
 def asking(options: Mapping[str, Any], asks: bool) -> Mapping[str, Any]:
     """The options of a run whose caller answers questions: a minute for each, unless they say it."""
@@ -115,6 +118,10 @@ def _word(name: str, value: Any) -> str:
     return str(os.fspath(value))
 
 
+def _member(name: str, value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) and name in SWITCHES else _word(name, value)
+
+
 def words(options: Mapping[str, Any]) -> List[str]:
     """The options as words of a command line; each is one word, so that no value can be read as an option."""
     out: List[str] = []
@@ -127,7 +134,7 @@ def words(options: Mapping[str, Any]) -> List[str]:
         if value is True:
             out.append(option)
         elif isinstance(value, Mapping):
-            out += [f'{option}={key}={_word(name, item)}' for key, item in value.items()]
+            out += [f'{option}={key}={_member(name, item)}' for key, item in value.items()]
         elif isinstance(value, (str, bytes, os.PathLike, int, float)):
             out.append(f'{option}={_word(name, value)}')
         else:
