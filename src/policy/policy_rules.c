@@ -171,6 +171,20 @@ static bool is_within(const struct rule *rule, const char *network)
            address_in_rule(&outer, &address);
 }
 
+/* Is a bit set behind those that count? Then one address was meant, or another network. */
+static bool has_host_bits(const struct rule *rule)
+{
+    const bool six = strchr(rule->name, ':');
+    unsigned char bytes[16];
+
+    if (inet_pton(six ? AF_INET6 : AF_INET, rule->name, bytes) != 1)
+        return false;
+    for (unsigned bit = rule->bits; bit < (six ? 128 : 32); bit++)
+        if (bytes[bit / 8] & 0x80U >> bit % 8)
+            return true;
+    return false;
+}
+
 bool rule_useless(const struct rule *rule, const char **ret_why, const char **ret_instead)
 {
     static const char own[] = "localhost";
@@ -196,22 +210,89 @@ bool rule_useless(const struct rule *rule, const char **ret_why, const char **re
         *ret_instead = row->instead;
         return true;
     }
-    return false;
+    if (!has_host_bits(rule))
+        return false;
+    *ret_why = "the address has bits behind those that /BITS counts";
+    *ret_instead = "write the first address of the network, or the one address without /BITS";
+    return true;
+}
+
+/* What is wrong with PORTS, which are none: `443,80`. */
+static const char *ports_mistake(const char *ports)
+{
+    size_t count = 0;
+    uint16_t port;
+
+    if (strchr(ports, ',') && strpbrk(ports, ".:"))
+        return "a comma stands between ports; one rule for each host";
+    if (ports[0] >= '0' && ports[0] <= '9' && strchr(ports, '-'))
+        return "there are no ranges of ports: NAME:443,444 names each";
+    for (const char *at = ports; (at = read_port(at, ",", &port)); at++)
+        if (++count > RULE_PORTS || *at == '\0')
+            break;
+    return count > RULE_PORTS ? "a rule has at most 16 ports; write a second one"
+                              : "a port is a number from 1 to 65535, without leading zeros";
+}
+
+/* The same of NAME, if it is an address in front of whatever: `192.0.2.0/24:443`, `[2001:db8::1]:443`. */
+static const char *address_mistake(const char *name, bool private)
+{
+    const bool six = name[0] == '[';
+    const size_t length = strcspn(name + six, six ? "]" : ":/");
+    const char *rest = name + six + length;
+    char text[ADDRESS_TEXT];
+    struct address address;
+
+    if (length >= sizeof(text) || (six && *rest != ']'))
+        return NULL;
+    snprintf(text, sizeof(text), "%.*s", (int)length, name + six);
+    if (!address_parse(text, &address) || six != (strchr(text, ':') != NULL))
+        return NULL;
+    rest += six;
+    if (private)
+        return six ? "an address is named without private: [ADDRESS]:443"
+                   : "an address is named without private: ADDRESS:443";
+    if (*rest == '/') {
+        const size_t digits = strspn(++rest, "0123456789");
+
+        if (digits == 0 || digits > 3 || (rest[0] == '0' && digits > 1) ||
+            strtoul(rest, NULL, 10) > (six ? 128 : 32))
+            return "/BITS is a number up to 32, of an IPv6 address up to 128";
+        rest += digits;
+    }
+    if (*rest == '\0')
+        return six ? "an address needs a port: [ADDRESS]:443 or [ADDRESS]/BITS:443"
+                   : "an address needs a port: ADDRESS:443 or ADDRESS/BITS:443";
+    return *rest == ':' ? ports_mistake(rest + 1) : NULL;
+}
+
+/* `2001:db8::1`, `::/0:443` or `2001:db8::1:443`: where the address ends cannot be told. */
+static bool is_bare_six(const char *name)
+{
+    const size_t length = strspn(name, "0123456789abcdefABCDEF:.");
+    const char *twice = strstr(name, "::");
+    size_t colons = 0;
+
+    for (size_t i = 0; i < length; i++)
+        colons += name[i] == ':';
+    return (name[length] == '\0' || name[length] == '/') && (colons >= 7 || (twice && twice < name + length));
 }
 
 const char *rule_mistake(const char *text)
 {
     const char *name = strncmp(text, "private:", 8) == 0 ? text + 8 : text;
     const size_t length = strcspn(name, ":");
-    struct address address;
+    const char *address = address_mistake(name, name != text);
 
     for (const char *at = name; *at; at++)
         if ((unsigned char)*at >= 0x80)
             return "write the name as it is looked up: xn--...";
     if (strstr(text, "://"))
         return "name the host alone, without http:// and what follows it";
-    if (address_parse(name, &address))
-        return "an address needs a port: ADDRESS:443";
+    if (is_bare_six(name))
+        return "an IPv6 address stands in brackets: [ADDRESS]:443 or [ADDRESS]/BITS:443";
+    if (address)
+        return address;
     if (strcmp(name, "*") == 0 || strncmp(name, "*:", 2) == 0)
         return "*.example.com is every name below example.com; --network host leaves everything open";
     if (strchr(name, '*') && strncmp(name, "*.", 2) != 0)
@@ -220,7 +301,9 @@ const char *rule_mistake(const char *text)
         return "name the host alone: what is asked of it cannot be told apart";
     if (length > 1 && name[length - 1] == '.')
         return "leave out the dot at the end";
-    return NULL;
+    if (memchr(name, ',', length))
+        return "a comma stands between ports; one rule for each host";
+    return name[length] == ':' && length > 0 && name[0] != '[' ? ports_mistake(name + length + 1) : NULL;
 }
 
 bool rule_has_name(const struct rule *rule, const char *name)
