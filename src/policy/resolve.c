@@ -198,6 +198,7 @@ void resolved_free(struct resolved *resolved)
     strings_free(&resolved->env_unset);
     strings_free(&resolved->env_secrets);
     strings_free(&resolved->protected_paths);
+    strings_free(&resolved->protected_names);
     free(resolved->protected_by);
     strings_free(&resolved->view.kept);
     strings_free(&resolved->view.copies);

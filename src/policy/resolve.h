@@ -264,6 +264,8 @@ struct resolved {
     struct view view;
     struct own_network network;
     struct strings protected_paths; /* canonical, what --protect asks; the backend says whether it can */
+    struct strings protected_names; /* as many, in their order: by which name `--unprotect` takes it out.
+                                       Empty: by none, it is a policy file in force */
     struct source *protected_by;    /* as many, in their order */
     struct strings
         protected_notes;        /* warnings of a backend that holds them: which of them are held in part */
@@ -318,6 +320,17 @@ int resolved_skip(struct resolved *resolved, const char *by, const char *value, 
 /* resolved_source() - for people, who asked: `from --write`, `the workspace, from --workspace`.
  * @source: of a grant, a hidden or a protected path of @resolved */
 void resolved_source(const struct resolved *resolved, const struct source *source, struct text *text);
+
+/*
+ * resolved_unprotects() - the one path that `--unprotect` has to name for a change of @path, which is
+ * protected, and that says all that it opens: mostly a directory that @path is in.
+ * @index:  of the protected path that refuses it, maybe by another name of the object
+ * @path:   canonical; it need not be there
+ * @around: what is protected below @path refuses as well: it is moved or removed
+ *
+ * Return: of @resolved, or @path; NULL: none would do, as two are needed, or it would be refused.
+ */
+const char *resolved_unprotects(const struct resolved *resolved, size_t index, const char *path, bool around);
 
 /* cache_env() - the variables of one cache. @overlays: the backend mounts each overlay that there is. */
 const struct strings *cache_env(const struct cache_choice *choice, bool overlays);

@@ -18,22 +18,32 @@
 /* Objects that exist, by canonical name, and who named each. */
 struct found {
     struct strings paths;
+    struct strings names; /* as many: see resolved.protected_names */
     struct source *sources;
 };
 
 static void found_free(struct found *found)
 {
     strings_free(&found->paths);
+    strings_free(&found->names);
     free(found->sources);
 }
 
-static int found_add(struct resolving *resolving, struct found *found, const char *path, struct source source)
+/* @name: what `--unprotect` has to name, which for what another mount shows is the original */
+static int found_add_as(struct resolving *resolving, struct found *found, const char *path, const char *name,
+                        struct source source)
 {
     if (!array_more(&found->sources, found->paths.count, sizeof(source)) ||
-        strings_add(&found->paths, path) < 0)
+        strings_add(&found->names, name) < 0 || strings_add(&found->paths, path) < 0)
         return error_no_memory(resolving->error);
     found->sources[found->paths.count - 1] = source;
     return 0;
+}
+
+/* What no entry asks for no entry takes out. */
+static int found_add(struct resolving *resolving, struct found *found, const char *path, struct source source)
+{
+    return found_add_as(resolving, found, path, source.listed ? path : "", source);
 }
 
 /* Is something below a home writable that somebody asked for? Else the `~` items of a set need no look. */
@@ -246,6 +256,7 @@ struct shown_twice {
     struct found *kept;
     struct source source;
     const char *original;
+    const char *name; /* see found_add_as() */
     struct stat st;
 };
 
@@ -265,7 +276,7 @@ static int protect_alias(const char *path, const struct mount_row *part, void *d
     if (!resolved_under_writable(resolving->resolved, opened.path) ||
         strings_have(&shown->kept->paths, opened.path))
         return 0;
-    return found_add(resolving, shown->kept, opened.path, shown->source);
+    return found_add_as(resolving, shown->kept, opened.path, shown->name, shown->source);
 }
 
 struct protecting {
@@ -296,8 +307,10 @@ static int protect_shown(const struct protecting *protecting, const struct found
 
     for (size_t i = 0; i < count && r == 0; i++) {
         _cleanup_opened_ struct opened opened = {.fd = -1};
-        struct shown_twice shown = {
-            .resolving = resolving, .kept = protecting->kept, .source = from->sources[i]};
+        struct shown_twice shown = {.resolving = resolving,
+                                    .kept = protecting->kept,
+                                    .source = from->sources[i],
+                                    .name = from->names.items[i]};
 
         if (is_mounted_once(repeated, from->paths.items[i]))
             continue;
@@ -417,6 +430,67 @@ int resolve_protected(struct resolving *resolving)
     found_free(&asked);
     found_free(&unprotected);
     resolved->protected_paths = kept.paths;
+    resolved->protected_names = kept.names;
     resolved->protected_by = kept.sources;
     return r;
+}
+
+/* --- what would take it out ------------------------------------------------------------------------------
+ */
+
+/* A change that was refused. */
+struct change {
+    const struct resolved *resolved;
+    size_t index; /* of what is protected: what refused it, maybe by another name of the object */
+    const char *path;
+    bool around;
+};
+
+/* Does what is protected at INDEX refuse it? */
+static bool refuses_change(const struct change *change, size_t index)
+{
+    const char *held = change->resolved->protected_paths.items[index];
+
+    return index == change->index || path_contains(held, change->path) ||
+           (change->around && path_contains(change->path, held));
+}
+
+/* Is `--unprotect NAME` alone enough, and accepted? Of what is written down no part can be open; and where a
+ * set gives way to a hole in it, NAME would open more than it says. */
+static bool is_enough(const struct change *change, const char *name)
+{
+    const struct resolved *resolved = change->resolved;
+
+    for (size_t i = 0; i < resolved->protected_paths.count; i++) {
+        const char *other = resolved->protected_names.items[i];
+        bool same = strcmp(other, name) == 0;
+
+        if (!same && *other && path_contains(other, name))
+            return false;
+        if (refuses_change(change, i) && !same &&
+            !(*other && resolved->protected_by[i].item && path_contains(name, other)))
+            return false;
+    }
+    return true;
+}
+
+const char *resolved_unprotects(const struct resolved *resolved, size_t index, const char *path, bool around)
+{
+    const struct change change = {resolved, index, path, around};
+    const struct policy *policy = resolved->policy;
+
+    if ((policy->locked_lists >> LIST_PROTECT | policy->locked_lists >> LIST_UNPROTECT) & 1)
+        return NULL;
+    for (size_t i = 0; i < policy->files.count;
+         i++) /* one in force is protected again, whoever asked before */
+        if (strcmp(path, policy->files.items[i]) == 0 ||
+            (around && path_contains(path, policy->files.items[i])))
+            return NULL;
+    for (size_t i = 0; i < resolved->protected_paths.count; i++) {
+        const char *name = resolved->protected_names.items[i];
+
+        if (*name && refuses_change(&change, i) && is_enough(&change, name))
+            return name;
+    }
+    return around && is_enough(&change, path) ? path : NULL;
 }

@@ -254,6 +254,15 @@ TEST_EACH(terminals_mounted_elsewhere_are_taken_out, struct reading, readings)
     trial_end(&trial);
 }
 
+/* The same with one entry more. */
+static void resolve_again(struct trial *trial, enum list list, const char *value)
+{
+    resolved_free(&trial->resolved);
+    trial->resolved = (struct resolved){.workspace_fd = -1, .cwd_fd = -1};
+    trial_add(trial, list, value);
+    need(trial_resolve(trial) == 0);
+}
+
 /* --- what is protected ---------------------------------------------------------------------------------- */
 
 TEST_EACH(what_a_bind_mount_shows_in_what_is_writable_is_protected, struct reading, readings)
@@ -283,6 +292,13 @@ TEST_EACH(what_a_bind_mount_shows_in_what_is_writable_is_protected, struct readi
     check(strings_have(held, trial_path("work/part")) && strings_have(held, trial_path("work/file")));
     for (size_t i = 0; i < held->count; i++)
         check(trial.resolved.protected_by[i].listed && trial.resolved.protected_by[i].list == LIST_PROTECT);
+    /* Its own name takes it out everywhere; no other does, and what does not is not offered. */
+    check_str(resolved_unprotects(&trial.resolved, SIZE_MAX, trial_path("work/again/new"), false),
+              trial_path("work/kept"));
+    check_str(resolved_unprotects(&trial.resolved, SIZE_MAX, trial_path("work/part/new"), false),
+              trial_path("work/kept"));
+    resolve_again(&trial, LIST_UNPROTECT, trial_path("work/kept"));
+    check_int(held->count, 0);
     trial_end(&trial);
 }
 

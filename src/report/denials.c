@@ -129,8 +129,19 @@ static bool never_grants(const struct resolved *resolved, enum list list, const 
                                path);
 }
 
+/* What is protected is so as a whole: of a directory no file alone can be open, nor one that is yet to be
+ * made be named. Return: as find_grant(). */
+static char *find_unprotect(const struct resolved *resolved, const struct denial *denial, size_t index)
+{
+    bool moves = denial->operation == DENIAL_REMOVE || denial->operation == DENIAL_RENAME;
+    const char *path = resolved_unprotects(resolved, index, denial->path, moves);
+
+    return path && !is_wide(resolved, path) ? strdup(path) : NULL;
+}
+
 /* Return: 0 or -ENOMEM. */
-static int fill_grant(const struct resolved *resolved, struct denial *denial, enum denial_rule rule)
+static int fill_grant(const struct resolved *resolved, struct denial *denial, enum denial_rule rule,
+                      size_t index)
 {
     bool reads = denial->operation == DENIAL_READ || denial->operation == DENIAL_EXECUTE;
 
@@ -146,10 +157,10 @@ static int fill_grant(const struct resolved *resolved, struct denial *denial, en
         return denial->value ? 0 : -ENOMEM;
     }
     errno = 0;
-    denial->value =
-        denial->surface == SURFACE_UNIX_PATH || rule == DENIAL_BY_PROTECT || rule == DENIAL_BY_HIDE
-            ? strdup(denial->path)
-            : find_grant(resolved, denial);
+    denial->value = rule == DENIAL_BY_PROTECT ? find_unprotect(resolved, denial, index)
+                    : denial->surface == SURFACE_UNIX_PATH || rule == DENIAL_BY_HIDE
+                        ? strdup(denial->path)
+                        : find_grant(resolved, denial);
     if (!denial->value)
         return errno ? -ENOMEM : 0;
     denial->key = rule == DENIAL_BY_PROTECT              ? "unprotect"
@@ -229,7 +240,7 @@ int denials_add(struct denial_list *denials, const struct resolved *resolved, co
     if (r == 0)
         r = fill_rule(resolved, item, rule, index);
     if (r == 0)
-        r = fill_grant(resolved, item, rule);
+        r = fill_grant(resolved, item, rule, index);
     if (r < 0)
         denial_free(item);
     else

@@ -1,0 +1,137 @@
+/*
+ * test-denials.c - what is offered where something protected was refused: it is accepted, it works, and it
+ * names all that it opens.
+ */
+#include "harness.h"
+
+#include "policy/test-resolve.h"
+#include "report/denials.h"
+
+static const struct offer {
+    const char *name, *protect[2]; /* besides what runs later */
+    const char *path, *option;     /* below the test's directory; option NULL: none */
+    enum denial_operation operation;
+    enum list locked; /* LIST_READ: none */
+} offers[] = {
+    {"a file that is not there yet", {NULL}, "ws/.git/hooks/new", "ws/.git/hooks", DENIAL_CREATE, LIST_READ},
+    {"a file that is there", {NULL}, "ws/.git/hooks/old", "ws/.git/hooks", DENIAL_WRITE, LIST_READ},
+    {"a file is removed", {NULL}, "ws/.git/hooks/old", "ws/.git/hooks", DENIAL_REMOVE, LIST_READ},
+    {"the directory itself", {NULL}, "ws/.git/hooks", "ws/.git/hooks", DENIAL_REMOVE, LIST_READ},
+    {"what it is in is moved", {NULL}, "ws/.git", "ws/.git/hooks", DENIAL_RENAME, LIST_READ},
+    {"a file that is named",
+     {NULL},
+     "ws/.vscode/tasks.json",
+     "ws/.vscode/tasks.json",
+     DENIAL_WRITE,
+     LIST_READ},
+    {"written down", {"ws/dir"}, "ws/dir/sub/new", "ws/dir", DENIAL_CREATE, LIST_READ},
+    {"written down, the file",
+     {"ws/dir/sub/file"},
+     "ws/dir/sub/file",
+     "ws/dir/sub/file",
+     DENIAL_WRITE,
+     LIST_READ},
+    {"by a set and written down",
+     {"ws/.git/hooks"},
+     "ws/.git/hooks/new",
+     "ws/.git/hooks",
+     DENIAL_CREATE,
+     LIST_READ},
+    {"written down twice", {"ws/dir", "ws/dir/sub"}, "ws/dir/sub/new", NULL, DENIAL_CREATE, LIST_READ},
+    {"written down twice, the outer alone",
+     {"ws/dir", "ws/dir/sub"},
+     "ws/dir/new",
+     "ws/dir",
+     DENIAL_CREATE,
+     LIST_READ},
+    {"written down in what a set holds",
+     {"ws/.git/hooks/old"},
+     "ws/.git/hooks/old",
+     NULL,
+     DENIAL_WRITE,
+     LIST_READ},
+    {"two of a set are moved", {NULL}, "ws/.vscode", "ws/.vscode", DENIAL_RENAME, LIST_READ},
+    {"two that are written down are moved",
+     {"ws/dir/sub/file", "ws/dir/other"},
+     "ws/dir",
+     NULL,
+     DENIAL_RENAME,
+     LIST_READ},
+    {"protect is locked", {NULL}, "ws/.git/hooks/new", NULL, DENIAL_CREATE, LIST_PROTECT},
+    {"unprotect is locked", {NULL}, "ws/.git/hooks/new", NULL, DENIAL_CREATE, LIST_UNPROTECT},
+};
+
+static void make_tree(void)
+{
+    static const char *const directories[] = {"ws",         "ws/.git", "ws/.git/hooks",
+                                              "ws/.vscode", "ws/dir",  "ws/dir/sub"};
+    static const char *const files[] = {"ws/.git/hooks/old", "ws/.vscode/tasks.json",
+                                        "ws/.vscode/settings.json", "ws/dir/sub/file", "ws/dir/other"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
+        trial_directory(directories[i]);
+    for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+        trial_file(files[i], 0600);
+}
+
+static void fill_trial(struct trial *trial, const struct offer *offer)
+{
+    trial_set(trial, KEY_CACHES, "off");
+    trial_set(trial, KEY_MODE, "workspace-write");
+    trial_set(trial, KEY_WORKSPACE, trial_path("ws"));
+    for (size_t i = 0; i < ARRAY_SIZE(offer->protect) && offer->protect[i]; i++)
+        trial_add(trial, LIST_PROTECT, trial_path(offer->protect[i]));
+    if (offer->locked != LIST_READ)
+        trial->policy.locked_lists |= 1ULL << offer->locked;
+}
+
+/* 1 + the index of what refuses a change of PATH, or with @around of what is below it; 0: it is open. */
+static size_t find_held(const struct trial *trial, const char *path, bool around)
+{
+    const struct strings *held = &trial->resolved.protected_paths;
+
+    for (size_t i = 0; i < held->count; i++)
+        if (path_contains(held->items[i], path) || (around && path_contains(path, held->items[i])))
+            return i + 1;
+    return 0;
+}
+
+TEST_EACH(what_is_offered_is_accepted_and_works, struct offer, offers)
+{
+    bool around = row->operation == DENIAL_REMOVE || row->operation == DENIAL_RENAME;
+    struct trial trial = trial_start(), again = {.resolved = {.workspace_fd = -1, .cwd_fd = -1}};
+    struct denial_list denials = {0};
+    char path[PATH_MAX], expected[PATH_MAX + 16];
+    struct denial denial = {
+        .surface = SURFACE_FS_PROTECTED, .operation = row->operation, .path = path, .count = 1};
+    struct text option = {0};
+
+    make_tree();
+    fill_trial(&trial, row);
+    need(trial_resolve(&trial) == 0);
+    snprintf(path, sizeof(path), "%s", trial_path(row->path));
+    need(find_held(&trial, path, around) > 0);
+    need(denials_add(&denials, &trial.resolved, &denial, DENIAL_BY_PROTECT,
+                     find_held(&trial, path, around) - 1) == 0);
+    denial_option(&denials.items[0], &option);
+    if (row->option) {
+        snprintf(expected, sizeof(expected), "--unprotect %s", trial_path(row->option));
+        check_str(option.data, expected);
+    } else {
+        check_int((long)option.length, 0);
+    }
+    if (denials.items[0].key) {
+        need(policy_init(&again.policy, &again.error) == 0);
+        need(strings_add(&again.env, trial.env.items[0]) == 0);
+        fill_trial(&again, row);
+        trial_add(&again, LIST_UNPROTECT, denials.items[0].value);
+        check_int(trial_resolve(&again), 0);
+        check_int((long)again.resolved.skipped_count, (long)trial.resolved.skipped_count);
+        check_int((long)again.resolved.warnings.count, (long)trial.resolved.warnings.count);
+        check_int((long)find_held(&again, path, around), 0);
+        trial_end(&again);
+    }
+    text_free(&option);
+    denials_free(&denials);
+    trial_end(&trial);
+}

@@ -1,0 +1,71 @@
+#!/bin/bash
+# unprotect.sh - what a run offers where something protected was refused is taken up, and it works then.
+export CONFINE_BACKEND=namespace
+. "$(dirname "$0")/../cli/tap.sh"
+
+user=$(id -u)
+if [ "$user" -eq 0 ]; then
+    apart=(unshare -m) back=
+else
+    apart=(unshare -Urm) back="unshare -U --map-user=$user --map-group=$(id -g)"
+fi
+mkdir -p .git/hooks .git/objects .git/refs dir/sub alias
+echo 'ref: refs/heads/main' >.git/HEAD
+echo old | tee .git/hooks/old >dir/sub/old
+chmod +x .git/hooks/old
+
+# tries SCRIPT OPTION...: a run with $mounts made before.
+tries() {
+    local script=$1
+    shift
+    rm -f "$dir/report"
+    if [ -n "$mounts" ]; then
+        call "${apart[@]}" sh -c "$mounts || exit 99; exec $back \"\$@\"" sh \
+            "$confine" run -q $backend -w . --report "$dir/report" "$@" -- sh -c "$script"
+    else
+        call "$confine" run -q $backend -w . --report "$dir/report" "$@" -- sh -c "$script"
+    fi
+}
+# offers NAME PATH SCRIPT OPTION...: SCRIPT is refused, `--unprotect PATH` alone is offered for it, and with that it works.
+# Without PATH nothing is offered, nor is anything said to be sufficient.
+offers() {
+    local name=$1 path=$2 script=$3
+    shift 3
+    tries "$script" "$@"
+    { [ "$status" -ne 0 ] || why "it was not refused"; } && valid "$dir/report" &&
+        python3 - "$dir/report" "$path" >>"$dir/why" 2>&1 <<'PYTHON' &&
+import json, sys
+report, path = json.load(open(sys.argv[1])), sys.argv[2]
+items = [item for item in report["denials"]["items"] if item["rule"].startswith("protect ")]
+option = "--unprotect " + path if path else None
+assert items and all(item["grant_option"] == option for item in items), items
+assert all(item["grant"] == ({"unprotect": [path]} if path else None) for item in items), items
+assert report["escalation"] == ({"grant": {"unprotect": [path]}, "options": [option], "sufficient": True} if path else None), report["escalation"]
+PYTHON
+        { [ -z "$path" ] || { tries "$script" "$@" --unprotect "$path" &&
+            { [ "$status" -eq 0 ] || why "with it: status $status, $(cat "$dir/err")"; }; }; }
+    result $? "$name"
+}
+
+mounts=
+tries true
+if [ "$status" -ne 0 ]; then
+    skip "what is offered for what is protected" "no namespaces: $(head -n 1 "$dir/err")"
+    finish
+fi
+w=$dir/w
+offers "a file that is to be made" "$w/.git/hooks" 'echo x >.git/hooks/post-commit'
+rm -f .git/hooks/post-commit
+offers "a file that is there" "$w/.git/hooks" 'echo x >.git/hooks/old'
+offers "what is written down" "$w/dir" 'echo x >dir/sub/new' --protect dir
+offers "a file of it that is there" "$w/dir" 'echo x >dir/sub/old' --protect dir
+offers "what two options hold" "" 'echo x >dir/sub/old' --protect dir --protect dir/sub
+echo '{"policy": 1, "protect": ["'"$w/dir"'"], "locked": ["protect"]}' >"$dir/locked.json"
+offers "what is locked" "" 'echo x >dir/sub/old' --policy "$dir/locked.json"
+if "${apart[@]}" sh -c "mount --bind .git/hooks alias && exec $back true" 2>"$dir/err"; then
+    mounts='mount --bind .git/hooks alias'
+    offers "by another mount: the original" "$w/.git/hooks" 'echo x >alias/made'
+else
+    skip "by another mount: the original" "no bind mounts: $(head -n 1 "$dir/err")"
+fi
+finish
