@@ -2,8 +2,7 @@
  * policy.c - a policy in memory: the built-in layer, one merge rule per key, locks.
  *
  * Should:  let the later layer win for scalars and add for lists; remember who asked for every entry; say
- * which file locked a key. Mustn't: change anything when a value is refused; treat what a built-in default
- * asks as named.
+ * which file locked a key. Mustn't: change anything when a value is refused; treat a default as named.
  *
  * Layers come weakest first; the order of calls is the order of the layers. What removes (`!@set`) is an
  * entry as well: sets are expanded last, by whoever resolves, and entry_in_force() says which entries still
@@ -154,9 +153,8 @@ static bool read_flag(const struct policy_key *key, const char *text, struct val
 
 static bool read_text(const struct policy_key *key, const char *text, struct value *ret)
 {
-    (void)key;
     ret->text = text;
-    return *text != '\0';
+    return key->kind == KIND_PROXY ? proxy_valid(text) : *text != '\0';
 }
 
 static bool read_duration(const struct policy_key *key, const char *text, struct value *ret)
@@ -187,13 +185,12 @@ static bool read_count(const struct policy_key *key, const char *text, struct va
 
 static bool read_tmp(const struct policy_key *key, const char *text, struct value *ret)
 {
-    if (read_word(key, text, ret)) {
-        ret->text = NULL;
-        return true;
-    }
-    ret->word = TMP_DIRECTORY;
-    ret->text = text;
-    return strchr(text, '/') || text[0] == '~' || text[0] == '.'; /* a bare word is a typing mistake */
+    bool word = read_word(key, text, ret);
+
+    ret->text = word ? NULL : text;
+    ret->word = word ? ret->word : TMP_DIRECTORY;
+    return word || strchr(text, '/') || text[0] == '~' ||
+           text[0] == '.'; /* a bare word is a typing mistake */
 }
 
 static bool read_user(const struct policy_key *key, const char *text, struct value *ret)
@@ -222,10 +219,13 @@ static bool read_dimensions(const struct policy_key *key, const char *text, stru
 }
 
 static bool (*const readers[KIND_TOTAL])(const struct policy_key *, const char *, struct value *) = {
-    [KIND_WORD] = read_word,      [KIND_CHOICE] = read_word, [KIND_NAME] = read_word,
-    [KIND_FLAG] = read_flag,      [KIND_TEXT] = read_text,   [KIND_DURATION] = read_duration,
-    [KIND_GRACE] = read_duration, [KIND_SIZE] = read_size,   [KIND_COUNT] = read_count,
-    [KIND_TMP] = read_tmp,        [KIND_USER] = read_user,   [KIND_DIMENSIONS] = read_dimensions,
+    [KIND_NONE] = NULL,           [KIND_PROXY] = read_text,
+    [KIND_WORD] = read_word,      [KIND_CHOICE] = read_word,
+    [KIND_NAME] = read_word,      [KIND_FLAG] = read_flag,
+    [KIND_TEXT] = read_text,      [KIND_DURATION] = read_duration,
+    [KIND_GRACE] = read_duration, [KIND_SIZE] = read_size,
+    [KIND_COUNT] = read_count,    [KIND_TMP] = read_tmp,
+    [KIND_USER] = read_user,      [KIND_DIMENSIONS] = read_dimensions,
 };
 
 /* Replaces the text in PLACE by a copy of TEXT below BASE. Return: 0 or -ENOMEM, then nothing has changed. */
@@ -260,7 +260,7 @@ static int store_value(struct policy *policy, const struct policy_key *key, cons
         *(bool *)field = value->word;
         return 0;
     case KIND_NAME:
-        return replace_text(field, value->text, NULL);
+    case KIND_PROXY:
     case KIND_TEXT:
         if (key->scalar == KEY_WORKSPACE && replace_text(&policy->workspace_base, base, NULL) < 0)
             return -ENOMEM;
@@ -302,6 +302,7 @@ static int refuse_value(const struct policy_key *key, const struct origin *origi
                         struct error *error)
 {
     const char *limit = limit_name(key, origin);
+    bool secret = key->kind == KIND_PROXY && strchr(text, '@');
     struct nearest nearest = {.word = text};
     struct text words = {0};
 
@@ -310,7 +311,7 @@ static int refuse_value(const struct policy_key *key, const struct origin *origi
         text_addf(&words, "%s%s", words.length ? ", " : "one of ", word->name);
     }
     policy_refuse(error, origin, "bad-value", "%s%s%s%s%s is not %s", NAME_BEFORE(key, origin), limit,
-                  *limit ? "=" : "", QUOTE(text),
+                  *limit ? "=" : "", secret ? "the URL (it has a password)" : QUOTE(text),
                   key->words && key->kind <= KIND_NAME && words.data ? words.data : kind_expected(key->kind));
     text_free(&words);
     if (nearest.best)

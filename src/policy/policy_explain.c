@@ -60,6 +60,7 @@ static void print_scalar(struct text *text, const struct policy *policy, const s
         break;
     case KIND_NAME:
     case KIND_TEXT:
+    case KIND_PROXY:
         held = *(char *const *)field;
         text_add(text, held ? held : key->kind == KIND_NAME ? key->words[0].name : "none");
         break;

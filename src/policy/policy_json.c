@@ -89,7 +89,8 @@ static int read_scalar(struct reading *reading, const struct policy_key *key, co
     if (!text)
         return wrong_type(reading, place, key->name,
                           key->kind == KIND_FLAG ? "true or false"
-                          : key->kind <= KIND_NAME || key->kind == KIND_TEXT || key->kind == KIND_TMP
+                          : key->kind <= KIND_NAME || key->kind == KIND_TEXT || key->kind == KIND_PROXY ||
+                                  key->kind == KIND_TMP
                               ? "a text"
                               : kind_expected(key->kind),
                           value);
@@ -431,6 +432,22 @@ static int read_member(struct reading *reading, const char *group, const struct 
     return read_key(reading, key, place, value);
 }
 
+/* A list makes the network a listed one. Beside another mode, one of the two is not what was meant. */
+static int match_network(struct reading *reading, const struct place *place, const json_t *object)
+{
+    const json_t *mode = json_object_get(object, "mode"), *rules = json_object_get(object, "allow");
+    struct place allow = {.above = place, .key = "allow"};
+    struct origin origin = origin_at(reading, &allow, true);
+
+    if (rules && !mode)
+        return policy_set(reading->policy, KEY_NETWORK, "listed", NULL, origin, reading->error);
+    if (json_array_size(rules) == 0 || strcmp(json_string_value(mode), "listed") == 0)
+        return 0;
+    policy_refuse(reading->error, &origin, "no-such-network",
+                  "network.allow: it means nothing with the network %s", json_string_value(mode));
+    return error_hint(reading->error, "leave `mode` out, or the rules");
+}
+
 static int read_group(struct reading *reading, const struct place *place, json_t *object)
 {
     const char *name;
@@ -446,14 +463,7 @@ static int read_group(struct reading *reading, const struct place *place, json_t
         if (result < 0)
             return result;
     }
-    if (strcmp(place->key, "network") == 0 && json_object_get(object, "allow") &&
-        !json_object_get(object, "mode")) {
-        struct place allow = {.above = place, .key = "allow"};
-
-        return policy_set(reading->policy, KEY_NETWORK, "listed", NULL, origin_at(reading, &allow, true),
-                          reading->error);
-    }
-    return 0;
+    return strcmp(place->key, "network") == 0 ? match_network(reading, place, object) : 0;
 }
 
 static int read_top(struct reading *reading, int phase)

@@ -16,6 +16,7 @@ enum kind {
     KIND_NAME,       /* one of `words`, stored as text; the first is the default, stored as NULL */
     KIND_FLAG,       /* true or false */
     KIND_TEXT,       /* any text that is not empty */
+    KIND_PROXY,      /* http://[USER:PASSWORD@]HOST:PORT */
     KIND_DURATION,   /* milliseconds */
     KIND_GRACE,      /* milliseconds, may be 0 */
     KIND_SIZE,       /* bytes */

@@ -278,6 +278,41 @@ static bool is_bare_six(const char *name)
     return (name[length] == '\0' || name[length] == '/') && (colons >= 7 || (twice && twice < name + length));
 }
 
+/* USER:PASSWORD, whose escapes are hexadecimal and no NUL. */
+static bool is_user(const char *text, size_t length)
+{
+    static const char hexadecimal[] = "0123456789abcdefABCDEF";
+
+    for (size_t i = 0; i < length; i++)
+        if (text[i] == '%' &&
+            (i + 2 >= length || !strchr(hexadecimal, text[i + 1]) || !strchr(hexadecimal, text[i + 2]) ||
+             (text[i + 1] == '0' && text[i + 2] == '0')))
+            return false;
+    return memchr(text, ':', length);
+}
+
+bool proxy_valid(const char *text)
+{
+    static const char scheme[] = "http://";
+    const char *host = text + sizeof(scheme) - 1, *at;
+    char place[sizeof(((struct rule *)NULL)->name) + 8];
+    struct rule rule;
+    size_t length;
+
+    if (strncmp(text, scheme, sizeof(scheme) - 1) != 0)
+        return false;
+    at = strrchr(host, '@');
+    if (at && !is_user(host, (size_t)(at - host)))
+        return false;
+    host = at ? at + 1 : host;
+    length = strcspn(host, "/");
+    if (length >= sizeof(place) || (host[length] == '/' && host[length + 1] != '\0'))
+        return false;
+    snprintf(place, sizeof(place), "%.*s", (int)length, host);
+    /* As in a rule; only a name without a port has two of them. */
+    return rule_parse(place, &rule) && rule.port_count == 1 && !rule.private && !rule.wildcard;
+}
+
 const char *rule_mistake(const char *text)
 {
     const char *name = strncmp(text, "private:", 8) == 0 ? text + 8 : text;

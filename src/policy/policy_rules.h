@@ -55,6 +55,10 @@ bool rule_meet(const struct rule *a, const struct rule *b, struct rule *ret_rule
 /* rule_text() - append @rule in the spelling that rule_parse() reads. */
 void rule_text(const struct rule *rule, struct text *text);
 
+/* proxy_valid() - is it http://[USER:PASSWORD@]HOST:PORT? Signs of user and password may be escaped, `%40`.
+ */
+bool proxy_valid(const char *text);
+
 /* ports_valid() - is it PORT or PORT:PORT? */
 bool ports_valid(const char *text);
 

@@ -70,6 +70,14 @@ static const struct bad_row {
     {"network_key", "{\"policy\": 1, \"network\": {\"alow\": []}}", "1:27", "unknown key alow in network",
      "`allow`"},
     {"rule", "{\"policy\": 1, \"network\": {\"allow\": [\"http://x\"]}}", "1:37", "http://x is not NAME", ""},
+    {"network_none_and_list", "{\"policy\": 1, \"network\": {\"mode\": \"none\", \"allow\": [\"a.org\"]}}",
+     "1:43", "network.allow: it means nothing with the network none", "leave `mode` out"},
+    {"network_list_and_host", "{\"policy\": 1, \"network\": {\"allow\": [\"a.org\"], \"mode\": \"host\"}}",
+     "1:27", "it means nothing with the network host", "leave `mode` out"},
+    {"upstream", "{\"policy\": 1, \"network\": {\"upstream\": \"foo\"}}", "1:39",
+     "network.upstream: foo is not http://[USER:PASSWORD@]HOST:PORT", ""},
+    {"upstream_secret", "{\"policy\": 1, \"network\": {\"upstream\": \"http://u:p@x\"}}", "1:39",
+     "the URL (it has a password)", ""},
     {"limit_zero", "{\"policy\": 1, \"limits\": {\"time\": 0}}", "1:34", "is not a duration", ""},
     {"limit_negative", "{\"policy\": 1, \"limits\": {\"processes\": -1}}", "1:39", "whole number", ""},
     {"limit_fraction", "{\"policy\": 1, \"limits\": {\"processes\": 1.5}}", "1:39", "not a fraction", ""},
@@ -197,7 +205,7 @@ TEST(own_lock_does_not_bind_the_same_file)
 
 TEST(explicit_network_mode_is_not_overruled)
 {
-    static const char text[] = "{\"policy\": 1, \"network\": {\"allow\": [\"a.org\"], \"mode\": \"none\"}}";
+    static const char text[] = "{\"policy\": 1, \"network\": {\"allow\": [], \"mode\": \"none\"}}";
 
     start();
     check_int(read_text(text, strlen(text), LAYER_SYSTEM), 0);

@@ -51,7 +51,7 @@ static bool has_words(const json_t *property, const struct word *words)
 TEST(every_key_of_the_table_is_in_the_schema)
 {
     static const char *const types[KIND_TOTAL] = {
-        [KIND_FLAG] = "boolean", [KIND_TEXT] = "string", [KIND_TMP] = "string"};
+        [KIND_FLAG] = "boolean", [KIND_TEXT] = "string", [KIND_PROXY] = "string", [KIND_TMP] = "string"};
     json_t *schema = load_schema();
 
     for (const struct policy_key *key = policy_keys; key->name; key++) {

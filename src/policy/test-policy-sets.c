@@ -284,6 +284,41 @@ TEST_EACH(rules_that_cannot_be_followed_are_told, struct useless_row, useless)
         check(why && strstr(instead, row->instead));
 }
 
+static const struct proxy_row {
+    const char *name;
+    bool good;
+} proxies[] = {
+    {"http://proxy.corp:3128", true},
+    {"http://proxy:3128/", true},
+    {"http://10.0.0.1:3128", true},
+    {"http://127.0.0.1:3128", true},
+    {"http://[fd00::1]:3128", true},
+    {"http://u:p%40%3A@proxy.corp:80", true},
+    {"http://u:p/@q@proxy.corp:80", true},
+    {"foo", false},
+    {"", false},
+    {"https://proxy.corp:3128", false},
+    {"http://", false},
+    {"http://proxy.corp", false},
+    {"http://127.0.0.1", false},
+    {"http://[fd00::1]", false},
+    {"http://proxy.corp:0", false},
+    {"http://proxy.corp:70000", false},
+    {"http://proxy.corp:1,2", false},
+    {"http://proxy.corp:3128/x", false},
+    {"http://*.corp:3128", false},
+    {"http://private:proxy.corp:3128", false},
+    {"http://10.0.0.0/8:3128", false},
+    {"http://u@proxy.corp:3128", false},
+    {"http://u:p%4@proxy.corp:3128", false},
+    {"http://u:%00@proxy.corp:3128", false},
+};
+
+TEST_EACH(proxies_are_read, struct proxy_row, proxies)
+{
+    check_int(proxy_valid(row->name), row->good);
+}
+
 static const struct meet_row {
     const char *name, *a, *b, *both;
 } meetings[] = {
