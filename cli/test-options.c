@@ -293,11 +293,9 @@ static const struct near_row {
     const char *word;
     const char *nearest;
 } near_rows[] = {
-    {"swapped", "wrokspace", "workspace"},
-    {"one missing", "workspac", "workspace"},
-    {"beginning", "appr", "approved-mode"},
-    {"too far", "xyz", NULL},
-    {"empty", "", NULL},
+    {"swapped", "wrokspace", "workspace"},  {"one missing", "workspac", "workspace"},
+    {"beginning", "appr", "approved-mode"}, {"too far", "xyz", NULL},
+    {"nothing left", "od", NULL},           {"empty", "", NULL},
 };
 
 TEST_EACH(nearest_names, struct near_row, near_rows)

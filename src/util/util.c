@@ -484,7 +484,8 @@ void nearest_try(struct nearest *nearest, const char *candidate)
     size_t length = strlen(candidate), most = length < 4 ? 1 : length < 8 ? 2 : 3;
     size_t edits = count_edits(nearest->word, candidate);
 
-    if (edits > most || edits >= length || (nearest->best && edits >= nearest->distance))
+    if (edits > most || edits >= length || edits >= strlen(nearest->word) ||
+        (nearest->best && edits >= nearest->distance))
         return;
     nearest->best = candidate;
     nearest->distance = edits;
