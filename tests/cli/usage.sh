@@ -42,6 +42,7 @@ usage "two workspaces" "b, after a: there is one workspace (more that is writabl
 # What is asked for and not in this version names its surface in the report and what works instead in the line.
 refused "network listed without namespaces" 125 no-network-namespace "say --open net.listed" -b landlock -n listed -- touch "$dir/ran"
 refused "proxy without a list" 125 no-such-network "--allow RULE" --proxy-env -- touch "$dir/ran"
+refused "a list is required and none given" 125 not-listed-mode "--allow RULE" --require net.listed -- touch "$dir/ran"
 refused "a rule without a list" 125 no-such-network "leave --network out" -n none --allow example.org -- touch "$dir/ran"
 refused "a forwarded port of one's own" 125 no-such-network "leave it out" -n host --forward 80 -- touch "$dir/ran"
 refused "control: no such descriptor" 125 control-unusable "not open" --control fd:77 -- touch "$dir/ran"
