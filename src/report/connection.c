@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ERROR_SHOWN 60 /* bytes */
+
 void connection_free(struct connection *connection)
 {
     free(connection->name);
@@ -139,4 +141,69 @@ int64_t connections_refused(const struct connections *connections)
 int64_t connections_total(const struct connections *connections)
 {
     return sum(connections, false);
+}
+
+/* Nothing came back, and it was not the command that gave up. */
+static bool has_failed(const struct connection *connection)
+{
+    return !connection->refused && connection->error && connection->received <= 0 &&
+           strncmp(connection->error, "the client ", strlen("the client ")) != 0;
+}
+
+int64_t connections_failed(const struct connections *connections)
+{
+    int64_t count = 0;
+
+    for (size_t i = 0; i < connections->count; i++)
+        count += has_failed(&connections->items[i]);
+    return count;
+}
+
+static const char *meant(const struct connection *connection)
+{
+    return connection->name ? connection->name : connection->address ? connection->address : "?";
+}
+
+/* Does an earlier one say the same? */
+static bool is_repeated(const struct connections *connections, size_t index)
+{
+    const struct connection *item = &connections->items[index];
+
+    for (size_t i = 0; i < index; i++)
+        if (has_failed(&connections->items[i]) && connections->items[i].port == item->port &&
+            strcmp(meant(&connections->items[i]), meant(item)) == 0 &&
+            strcmp(connections->items[i].error, item->error) == 0)
+            return true;
+    return false;
+}
+
+/* The gateway reads what strangers say: of its sentences only plain letters are passed on, and not many. */
+static void say_error(const char *error, struct text *text)
+{
+    for (size_t i = 0; error[i] && i < ERROR_SHOWN; i++) {
+        bool plain = error[i] >= ' ' && error[i] <= '~' && error[i] != '"' && error[i] != '\\';
+
+        text_add_bytes(text, plain ? &error[i] : "?", 1);
+    }
+}
+
+void connections_say_failed(const struct connections *connections, size_t most, size_t cut, struct text *text)
+{
+    size_t said = 0;
+    char name[512];
+
+    for (size_t i = 0; i < connections->count; i++) {
+        const struct connection *item = &connections->items[i];
+
+        if (!has_failed(item) || is_repeated(connections, i))
+            continue;
+        if (said++ == most) {
+            text_add(text, " and others");
+            break;
+        }
+        text_addf(text, "%s%s:%lld (", said > 1 ? ", " : "", text_quote(name, sizeof(name), meant(item), cut),
+                  (long long)item->port);
+        say_error(item->error, text);
+        text_add(text, ")");
+    }
 }

@@ -56,6 +56,18 @@ void connection_members(const struct connection *connection, struct writer *writ
 /* connections_refused() - how many were refused, those that were counted included. */
 int64_t connections_refused(const struct connections *connections);
 
+/* connections_failed() - how many of those that stand one by one were allowed, and brought nothing back. */
+int64_t connections_failed(const struct connections *connections);
+
+/*
+ * connections_say_failed() - these, each name and reason once, for people and models: `NAME:PORT (REASON),
+ * …`.
+ * @most: as many of them, and no more; then that there are others
+ * @cut: of a name, in bytes
+ */
+void connections_say_failed(const struct connections *connections, size_t most, size_t cut,
+                            struct text *text);
+
 /* connections_total() - how many there were, names that were looked up and refused included. */
 int64_t connections_total(const struct connections *connections);
 

@@ -13,6 +13,8 @@
 #define SUMMARY_MAX     600 /* bytes, NUL included */
 #define SUMMARY_COMMAND 120
 #define SUMMARY_NAME    80
+#define SUMMARY_FAILED  2  /* connections that failed */
+#define SUMMARY_HOST    60 /* bytes of each of these */
 
 /* Was @claim shown by this run? What is absent needs no mechanism. */
 static bool claim_shown(const struct claim *claim)
@@ -153,12 +155,15 @@ static void add_outcome(const struct outcome *outcome, struct sentences *sentenc
                      outcome->survivors_killed == 1 ? "was" : "were");
 }
 
-/* How the network was used, and the first thing that it did not give. */
+/* How the network was used, the first thing that it did not give, and what could not be reached: the program
+ * saw no more of that than a reset. */
 static void add_network(const struct report *report, struct sentences *sentences)
 {
     const struct connections *connections = &report->connections;
     long long total = connections_total(connections), refused = connections_refused(connections);
+    long long failed = connections_failed(connections);
     const struct connection *first = NULL;
+    struct text names = {0};
     char name[SUMMARY_NAME + 16];
 
     if (total == 0)
@@ -174,7 +179,12 @@ static void add_network(const struct report *report, struct sentences *sentences
     if (first)
         add_sentence(sentences, ", first %s (%s)", text_quote(name, sizeof(name), first->name, SUMMARY_NAME),
                      first->refused);
+    connections_say_failed(connections, SUMMARY_FAILED, SUMMARY_HOST, &names);
+    if (failed > 0)
+        add_sentence(sentences, "%s %lld failed: %s", first ? ";" : ",", failed,
+                     names.data ? names.data : "?");
     add_sentence(sentences, ".");
+    text_free(&names);
 }
 
 static void add_gaps(const struct report *report, struct sentences *sentences)

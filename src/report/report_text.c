@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define REFUSED_MOST  5 /* lines */
+#define FAILED_MOST   5 /* connections */
 #define PLANTED_SHOWN 5 /* lines about what was planted */
 
 /* Messages are made of quoted names already. This is the second look: no control reaches the terminal. */
@@ -70,6 +71,17 @@ static void add_refused(const struct report *report, bool everything, struct tex
         add_linef(text, "refused: %zu more", count - said);
 }
 
+/* What was allowed and could not be reached: who asks for more only, for a program may well try its hosts. */
+static void add_failed(const struct connections *connections, struct text *text)
+{
+    struct text names = {0};
+
+    connections_say_failed(connections, FAILED_MOST, 300, &names);
+    if (names.data)
+        add_linef(text, "allowed, and not reached: %s", names.data);
+    text_free(&names);
+}
+
 /* What was planted: a few lines, and how many more there are. */
 static void add_planted(const struct planted_list *planted, bool everything, struct text *text)
 {
@@ -118,6 +130,8 @@ static void add_notable(const struct report *report, bool everything, struct tex
     if (outcome->kind == OUTCOME_LIMIT)
         add_linef(text, "the limit %s ended the run", outcome->limit ? outcome->limit : "?");
     add_refused(report, everything, text);
+    if (everything)
+        add_failed(&report->connections, text);
     if (outcome->output_truncated)
         add_line(text, "output was cut off by the limit output");
     if (outcome->survivors_killed > 0)

@@ -164,6 +164,8 @@ def report():
     tap.ok(not wrong, 'what was refused has no rule and no bytes', wrong)
     tap.ok('Network: ' in run.report['summary'] and 'refused' in run.report['summary'], 'the summary has a sentence', run.report['summary'])
     tap.ok(any(word.startswith('listed-network: ') for word in run.report['warnings']), 'what a list does not stop is said', run.report['warnings'])
+    run = Run(['--allow', 'missing.test'], ['curl', '-sS', 'http://missing.test/'])
+    tap.ok('0 refused, 1 failed: missing.test:80 (there is no such name).' in run.report['summary'], 'a listed name that does not exist is in the summary', run.report['summary'])
     wrong = outside.validate('report.schema.json', [run.report])
     tap.ok(not wrong, 'the report is as its schema says', wrong)
     done = subprocess.run([*outside.NO_CAPABILITIES, CONFINE, 'run', '--allow', 'web.test', '--', 'curl', '-sS', 'http://evil.test/'], capture_output=True, text=True, check=False)
