@@ -218,12 +218,21 @@ static void add_approvals(const struct report *report, struct sentences *sentenc
                      (unsigned long long)total, total == 1 ? "" : "es", total == 1 ? "was" : "were");
 }
 
+/* What an agent may do instead: for what it would have written there is the workspace; for a host, none. */
+static const char *find_instead(const struct denial *denial)
+{
+    return !denial->address && denial->key && strcmp(denial->key, "write") == 0
+               ? "write below the workspace, or ask for"
+               : "ask for";
+}
+
 /* What was refused, if anybody looked. */
 static void add_denials(const struct report *report, struct sentences *sentences)
 {
     const struct denial_list *denials = &report->denials;
     size_t count = denials_notable(denials), said = 0;
     struct text names = {0}, option = {0};
+    const char *instead = "ask for";
 
     if (!denials->known) {
         add_sentence(sentences, denials->channel && strcmp(denials->channel, "none") != 0
@@ -241,17 +250,17 @@ static void add_denials(const struct report *report, struct sentences *sentences
             continue;
         text_add(&names, said++ > 0 ? ", " : "");
         denial_say(&denials->items[i], SUMMARY_NAME, &names);
-        if (option.length == 0)
-            denial_option(&denials->items[i], &option);
+        if (option.length > 0)
+            continue;
+        denial_option(&denials->items[i], &option);
+        instead = find_instead(&denials->items[i]);
     }
     if (count > said)
         text_addf(&names, " and %zu more", count - said);
     if (count > 0 && names.data)
         add_sentence(sentences, " %zu access%s refused: %s.", count, count == 1 ? "" : "es", names.data);
     if (option.length > 0)
-        add_sentence(sentences,
-                     " This was the sandbox, not the program: write below the workspace, or ask for %s.",
-                     option.data);
+        add_sentence(sentences, " This was the sandbox, not the program: %s %s.", instead, option.data);
     text_free(&names);
     text_free(&option);
 }

@@ -453,6 +453,35 @@ TEST(a_name_says_nothing_to_who_reads_the_summary)
     check(strstr(summary, " This was the sandbox, not the program"));
 }
 
+static const struct advice_row {
+    const char *name;
+    struct denial denial;
+    const char *advice;
+} advice_rows[] = {
+    {"a file that was written",
+     {.surface = SURFACE_FS_WRITE, .operation = DENIAL_CREATE, .path = (char *)(uintptr_t) "/srv/a/x"},
+     "not the program: write below the workspace, or ask for --write /srv/a."},
+    {"a file that was read",
+     {.surface = SURFACE_FS_READ, .operation = DENIAL_READ, .path = (char *)(uintptr_t) "/srv/a/x"},
+     "not the program: ask for --read /srv/a/x."},
+    {"a connection",
+     {.surface = SURFACE_NET_LISTED,
+      .operation = DENIAL_CONNECT,
+      .address = (char *)(uintptr_t) "a.test:443"},
+     "not the program: ask for --allow a.test:443."},
+};
+
+TEST_EACH(advice_is_of_the_kind_of_what_was_refused, struct advice_row, advice_rows)
+{
+    char summary[600];
+
+    report.outcome = (struct outcome){.kind = OUTCOME_EXITED};
+    report.denials.known = true;
+    need(denials_add(&report.denials, &resolved, &row->denial, DENIAL_BY_DEFAULT, 0) == 0);
+    report_summary(&report, summary, sizeof(summary));
+    check_has(summary, row->advice);
+}
+
 /* A connection that was allowed, as the gateway tells of it when it is over. */
 static void add_connection(const char *name, long port, const char *error, long received)
 {
