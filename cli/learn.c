@@ -246,7 +246,12 @@ static void tell(const struct learning *learning, bool verify, bool held)
         text_addf(&text, "confine: no policy allows: %zu more\n", learning->proposal.open.count - 5);
     if (!is_complete(learning->report))
         text_add(&text, "confine: not all that was refused has been seen\n");
-    if (verify)
+    if (verify && held && learning->status != 0)
+        text_addf(&text,
+                  "confine: nothing was refused by the sandbox, but the command ended with %d: what it would "
+                  "do beyond that is not in the proposal\n",
+                  learning->status);
+    else if (verify)
         text_addf(&text, "confine: the proposal %s; the command ended with %d\n",
                   held ? "holds: nothing was refused by the sandbox"
                        : "does not hold: something was refused still",

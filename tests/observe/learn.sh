@@ -62,6 +62,10 @@ for backend in namespace landlock; do
     rm -rf "$HOME/.config"
     learn -b $backend -- sh -c 'exit 7'
     check "$backend: a command's own failure is no refusal" 0 '"write" not in d'
+    learn -b $backend --verify -- sh -c 'exit 7'
+    check "$backend: nor with --verify" 0 '"write" not in d'
+    grep -q 'nothing was refused by the sandbox, but the command ended with 7' "$dir/err" && ! grep -q 'holds' "$dir/err"
+    result $? "$backend: but it does not read as success"
 done
 # The start directory is shown in a private place, and can be read there.
 shown=$(mktemp -d /tmp/confine-learn.XXXXXX)
