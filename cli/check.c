@@ -338,6 +338,26 @@ static void check_backend(struct call *call, const char *backend, struct checked
     strings_free(&call->own_words);
 }
 
+/* Nothing matched what was chosen, or what matched could not be tried: two things to look for. */
+static void set_nothing_tried(const struct checked *checked, size_t count, struct error *error)
+{
+    const char *obstacle = NULL;
+    size_t attempts = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        attempts += json_array_size(checked[i].attempts);
+        obstacle = obstacle ?: judge_obstacle(&checked[i]);
+    }
+    if (attempts == 0)
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOENT, "nothing-tried",
+                  "nothing was tried: no attempt matches");
+    else
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOENT, "nothing-tried",
+                  "nothing was tried that proves anything: %zu attempt%s: %s", attempts,
+                  attempts == 1 ? "" : "s", obstacle ?: "not known why");
+    error_hint(error, "see: confine check --list");
+}
+
 /* Return: the exit status for what was seen. */
 static int conclude(const struct checked *checked, size_t count, bool all, struct error *error)
 {
@@ -351,11 +371,8 @@ static int conclude(const struct checked *checked, size_t count, bool all, struc
     }
     if (over > 0)
         return STATUS_OVER_CLAIM;
-    if (error->code == ERROR_NONE && proved == 0) {
-        error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOENT, "nothing-tried",
-                  "nothing was tried that proves anything");
-        error_hint(error, "see: confine check --list");
-    }
+    if (error->code == ERROR_NONE && proved == 0)
+        set_nothing_tried(checked, count, error);
     return error->code == ERROR_NONE ? 0 : STATUS_REFUSED;
 }
 

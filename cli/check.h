@@ -55,6 +55,8 @@ int judge(struct checked *checked);
 
 /* judge_count() - how many attempts of all surfaces came to @verdict. */
 unsigned judge_count(const struct checked *checked, enum verdict verdict);
+/* judge_obstacle() - why the first of those that prove nothing does not; NULL: there is none. */
+const char *judge_obstacle(const struct checked *checked);
 /* judge_surfaces() - how many surfaces were judged so. */
 unsigned judge_surfaces(const struct checked *checked, enum judgement judgement);
 

@@ -180,6 +180,21 @@ unsigned judge_count(const struct checked *checked, enum verdict verdict)
     return count;
 }
 
+const char *judge_obstacle(const struct checked *checked)
+{
+    const json_t *attempt;
+    size_t i;
+
+    json_array_foreach(checked->attempts, i, attempt)
+    {
+        const char *reason = json_string_value(json_object_get(attempt, "reason"));
+
+        if (reason && verdict_of(attempt) != VERDICT_BLOCKED && verdict_of(attempt) != VERDICT_CROSSED)
+            return reason;
+    }
+    return NULL;
+}
+
 unsigned judge_surfaces(const struct checked *checked, enum judgement judgement)
 {
     unsigned count = 0;

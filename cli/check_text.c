@@ -125,6 +125,15 @@ static void add_sentence(const struct checked *checked, bool colour, struct text
                   checked->error.reason);
         return;
     }
+    if (crossed + blocked == 0) {
+        if (rest == 0)
+            text_addf(text, "%s: nothing was tried: no attempt matches\n", checked->backend);
+        else
+            text_addf(text, "%s: nothing was tried that proves anything: %u attempt%s: %s\n",
+                      checked->backend, rest, rest == 1 ? "" : "s",
+                      judge_obstacle(checked) ?: "not known why");
+        return;
+    }
     for (int s = 0; s < SURFACE_COUNT; s++)
         if (checked->tally[s].judgement == JUDGED_OVER_CLAIM)
             over += checked->tally[s].verdicts[VERDICT_CROSSED];

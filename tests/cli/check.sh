@@ -140,8 +140,19 @@ d = json.load(open(sys.argv[1]))
 sys.exit(not (d["attempts"] and all(a["id"].startswith("TTY-") and a["what"] and a["why"] and a["call"] for a in d["attempts"])))' "$dir/out"
 result $? "--list --json as well"
 call "$confine" check "$backend" --only 'no-such-thing'
-[ "$status" -eq 125 ] && has_line "nothing was tried"
+[ "$status" -eq 125 ] && has_line "no attempt matches"
 result $? "nothing tried is no success"
+call "$confine" probe -b landlock --json
+if grep -q '"usable": true' "$dir/out"; then
+    call "$confine" check -b landlock --only net.listed
+    [ "$status" -eq 125 ] && has_line "attempts: it was refused: no-network-namespace"
+    result $? "what was chosen and could not be tried says why"
+    call "$confine" check --all --only net.listed
+    grep -q "landlock: nothing was tried that proves anything: [0-9]* attempts: it was refused: " "$dir/out" && ! grep -q "none of 0" "$dir/out"
+    result $? "and so does each backend that could try none"
+else
+    skip "what was chosen and could not be tried says why" "no landlock here"
+fi
 call "$confine" check --all --json --only 'no-such-thing'
 [ "$status" -eq 125 ] && has_line "nothing was tried" && valid "$dir/out"
 result $? "nor with all backends, and that is one object"
