@@ -189,7 +189,9 @@ def slow_reader():
     """Who does not read for a while gets every answer afterwards, and nothing more is begun meanwhile."""
     with Server() as server:
         for i in range(3):
-            server.send(id=i, method='tools/call', params={'name': 'run_command', 'arguments': {'command': 'head -c 1100000 /dev/zero'}})
+            server.send(id=i, method='tools/call', params={'name': 'run_command', 'arguments': {'command': f'head -c 1100000 /dev/zero; touch did{i}'}})
+        while not all(os.path.exists(f'{server.place}/did{i}') for i in range(3)):
+            time.sleep(0.01)
         while subprocess.run(['pgrep', '-P', str(server.process.pid)], stdout=subprocess.DEVNULL).returncode == 0:
             time.sleep(0.05)
         server.send(id='late', method='tools/call', params={'name': 'run_command', 'arguments': {'command': 'touch late'}})
@@ -200,7 +202,9 @@ def slow_reader():
     same((server.status, server.err), (0, b''))
     with Server() as server:  # it is not waited for where the input has ended
         for i in range(3):
-            server.send(id=i, method='tools/call', params={'name': 'run_command', 'arguments': {'command': 'head -c 1100000 /dev/zero'}})
+            server.send(id=i, method='tools/call', params={'name': 'run_command', 'arguments': {'command': f'head -c 1100000 /dev/zero; touch did{i}'}})
+        while not all(os.path.exists(f'{server.place}/did{i}') for i in range(3)):
+            time.sleep(0.01)
         while subprocess.run(['pgrep', '-P', str(server.process.pid)], stdout=subprocess.DEVNULL).returncode == 0:
             time.sleep(0.05)
     same((server.status, server.err), (0, b''))
