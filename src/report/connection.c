@@ -180,7 +180,7 @@ static bool is_repeated(const struct connections *connections, size_t index)
 /* The gateway reads what strangers say: of its sentences only plain letters are passed on, and not many. */
 static void say_error(const char *error, struct text *text)
 {
-    for (size_t i = 0; error[i] && i < ERROR_SHOWN; i++) {
+    for (size_t i = 0; i < ERROR_SHOWN && error[i]; i++) {
         bool plain = error[i] >= ' ' && error[i] <= '~' && error[i] != '"' && error[i] != '\\';
 
         text_add_bytes(text, plain ? &error[i] : "?", 1);

@@ -213,10 +213,13 @@ def people():
 
 
 def bounds():
-    with Tree() as tree:
-        tree.run('for i in $(seq 1200); do mkdir d$i; echo > d$i/.envrc; done')
-        tap.ok(len(tree.report['planted']) == 1000 and tree.report['planted_complete'] is False, 'more than a thousand: said to be incomplete',
-              f'{len(tree.report["planted"])} {tree.report["planted_complete"]}')
+    while True: # on a busy machine the look may end for its other bound, the time, and says so
+        with Tree() as tree:
+            tree.run('for i in $(seq 1200); do mkdir d$i; echo > d$i/.envrc; done')
+        if '(seconds)' not in tree.report['summary']:
+            break
+    tap.ok(len(tree.report['planted']) == 1000 and tree.report['planted_complete'] is False, 'more than a thousand: said to be incomplete',
+          f'{len(tree.report["planted"])} {tree.report["summary"]}')
     with Tree() as tree:
         tree.run('i=0; while [ $i -lt 230 ]; do mkdir d; cd d; i=$((i+1)); done')
         tap.ok(tree.report['planted_complete'] is False, 'deeper than the bound: said to be incomplete')
