@@ -6,20 +6,14 @@
  */
 #include "policy/codex_environment.h"
 
+#include "policy/policy.h"
+
 #include <errno.h>
 #include <string.h>
 
 /* What becomes of one member. */
 typedef int convert_member(struct converting *converting, const char *name, const json_t *value,
                            struct error *error);
-
-/* Names as a policy takes them. */
-static bool is_variable(const char *name)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-
-    return *name && !(*name >= '0' && *name <= '9') && name[strspn(name, letters)] == '\0';
-}
 
 static int convert_inherit(struct converting *converting, const char *name, const json_t *value,
                            struct error *error)
@@ -40,7 +34,7 @@ static int convert_inherit(struct converting *converting, const char *name, cons
 
 static void exclude_one(struct converting *converting, const char *name, const char *text, const char *key)
 {
-    if (is_variable(text))
+    if (variable_valid(text, strlen(text)))
         converting_add(converting, "environment", key, json_string(text));
     else
         converting_note(converting,
@@ -57,7 +51,7 @@ static int convert_exclude(struct converting *converting, const char *name, cons
 static void include_one(struct converting *converting, const char *name, const char *text, const char *key)
 {
     converting_set(converting, "environment", "clean", json_true());
-    if (is_variable(text))
+    if (variable_valid(text, strlen(text)))
         converting_add(converting, "environment", key, json_string(text));
     else
         converting_note(converting,
@@ -74,7 +68,6 @@ static int convert_include(struct converting *converting, const char *name, cons
 static int convert_set(struct converting *converting, const char *name, const json_t *value,
                        struct error *error)
 {
-    static const char *const temporary[] = {"TMPDIR", "TMP", "TEMP", "TMPPREFIX"};
     const char *variable;
     json_t *text, *set;
 
@@ -83,15 +76,13 @@ static int convert_set(struct converting *converting, const char *name, const js
     set = json_object();
     json_object_foreach((json_t *)(uintptr_t)value, variable, text)
     {
-        bool left_out = !is_variable(variable);
+        size_t length = strlen(variable);
 
-        for (size_t i = 0; i < ARRAY_SIZE(temporary); i++)
-            left_out = left_out || strcmp(temporary[i], variable) == 0;
         if (!json_is_string(text)) {
             json_decref(set);
             return converting_wrong(converting, name, "a table of texts", error);
         }
-        if (left_out)
+        if (!variable_valid(variable, length) || variable_of_temp(variable, length))
             converting_note(
                 converting,
                 "%s: %s is left out: it is no name here, or says where the temp directory is (--tmp)", name,

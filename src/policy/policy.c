@@ -363,8 +363,7 @@ int policy_set(struct policy *policy, enum key key, const char *value, const cha
     return 0;
 }
 
-/* Environment names as the shell writes them; others exist, but nothing here can name them. */
-static bool is_variable(const char *name, size_t length)
+bool variable_valid(const char *name, size_t length)
 {
     if (length == 0 || (name[0] >= '0' && name[0] <= '9'))
         return false;
@@ -390,10 +389,10 @@ static bool is_list_value(enum kind kind, const char *value)
     case KIND_DEMANDS:
         return surface_by_name(value) >= 0 || surface_is_group(value) || strcmp(value, "full") == 0;
     case KIND_SETTINGS:
-        return strchr(value, '=') && is_variable(value, strcspn(value, "="));
+        return strchr(value, '=') && variable_valid(value, strcspn(value, "="));
     case KIND_VARIABLES:
     case KIND_UNSET:
-        return is_variable(value, strlen(value));
+        return variable_valid(value, strlen(value));
     case KIND_NUMBERS:
         return read_number(value, INT32_MAX, &number) && number > 2;
     default:

@@ -239,6 +239,14 @@ const char *list_name(enum list list);
 int parse_duration(const char *text, uint64_t *ret_ms);
 int parse_size(const char *text, uint64_t *ret_bytes);
 
+/* variable_valid() - is it the name of a variable as the shell writes them? Others exist, but nothing here
+ * can name them. */
+bool variable_valid(const char *name, size_t length);
+
+/* variable_of_temp() - is it one of the variables that lead to the temp directory? A run sets them itself
+ * (src/run/spawn.c). */
+bool variable_of_temp(const char *name, size_t length);
+
 /* policy_json.c: strict reader of one file that is already open. */
 int policy_read_file(struct policy *policy, int fd, const char *name, enum layer layer, struct error *error);
 

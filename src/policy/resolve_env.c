@@ -198,22 +198,28 @@ static int add_user(struct resolving *resolving)
     return r;
 }
 
-/* The names that lead to the temp directory say where it is, whatever was set: src/run/spawn.c. */
-static int refuse_temp(struct resolving *resolving, const struct entry *entry, size_t length)
+bool variable_of_temp(const char *name, size_t length)
 {
     static const char *const names[] = {"TMPDIR", "TMP", "TEMP", "TMPPREFIX"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (is_name(name, length, names[i]))
+            return true;
+    return false;
+}
+
+/* These say where it is, whatever was set. */
+static int refuse_temp(struct resolving *resolving, const struct entry *entry, size_t length)
+{
     struct asked asked = asked_entry(entry, LIST_ENV_SET);
 
-    if (resolving->resolved->mode == MODE_DANGER_FULL_ACCESS) /* it has no temp directory of its own */
+    if (resolving->resolved->mode == MODE_DANGER_FULL_ACCESS || /* it has no temp directory of its own */
+        !variable_of_temp(entry->value, length))
         return 0;
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-        if (!is_name(entry->value, length, names[i]))
-            continue;
-        error_set(resolving->error, ERROR_POLICY_INVALID, 0, "environment-temp",
-                  "%s %s: %s names the temp directory of the run", asked.by, QUOTE(entry->value), names[i]);
-        return error_hint(resolving->error, "choose that one: --tmp DIR");
-    }
-    return 0;
+    error_set(resolving->error, ERROR_POLICY_INVALID, 0, "environment-temp",
+              "%s %s: %.*s names the temp directory of the run", asked.by, QUOTE(entry->value), (int)length,
+              entry->value);
+    return error_hint(resolving->error, "choose that one: --tmp DIR");
 }
 
 /* NAME=VALUE of the policy; the last one of a name counts. */
