@@ -31,21 +31,22 @@ static char *path_join(const char *above, const char *behind)
     return path;
 }
 
-bool aliases_possible(const struct mount_table *mounts, struct repeated *repeated, dev_t device, int at,
-                      const char *name, const char *path)
+bool aliases_possible(struct mount_table *mounts, dev_t device, int at, const char *name, const char *path)
 {
     const struct mount_row *mount;
     size_t count = 0;
 
-    for (size_t i = 0; i < repeated->count; i++)
-        if (repeated->device[i] == device)
-            return repeated->more[i];
+    for (size_t i = 0; i < mounts->repeated_count; i++)
+        if (mounts->repeated[i].device == device)
+            return mounts->repeated[i].more;
     mount = mounts_find(mounts, at, name, path);
-    for (size_t i = 0; i < mounts->count && mount; i++)
+    if (!mount)
+        return false;
+    for (size_t i = 0; i < mounts->count; i++)
         count += mounts->rows[i].device == mount->device;
-    if (repeated->count < REPEATED_MOST) {
-        repeated->device[repeated->count] = device;
-        repeated->more[repeated->count++] = count > 1;
+    if (mounts->repeated_count < REPEATED_MOST) {
+        mounts->repeated[mounts->repeated_count].device = device;
+        mounts->repeated[mounts->repeated_count++].more = count > 1;
     }
     return count > 1;
 }
@@ -172,16 +173,14 @@ static int look_at_all(void *data)
 {
     struct hiding *hiding = data;
     struct resolved *resolved = hiding->resolving->resolved;
-    const struct mount_table *mounts = &hiding->resolving->mounts;
+    struct mount_table *mounts = &hiding->resolving->mounts;
     size_t count = resolved->hidden_count; /* what is added has been found by its object */
-    struct repeated repeated = {0};
     int r = 0;
 
     for (size_t i = 0; i < count && r == 0; i++) {
         const struct hidden *hidden = &resolved->hidden[i];
 
-        if (aliases_possible(mounts, &repeated, hidden->device, hidden->parent_fd, hidden->name,
-                             hidden->path))
+        if (aliases_possible(mounts, hidden->device, hidden->parent_fd, hidden->name, hidden->path))
             r = find_aliases(hiding, i);
     }
     for (size_t i = 0; i < resolved->hidden_count && r == 0; i++)

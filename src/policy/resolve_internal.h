@@ -48,12 +48,20 @@ struct mount_row {
     char *point;        /* where */
 };
 
+#define REPEATED_MOST 16 /* file systems whose number of mounts is remembered */
+
 struct mount_table {
     struct mount_row *rows;
     size_t count;
     bool looked;
     bool text; /* from /proc/self/mountinfo; then the numbers are others */
     int failed;
+    /* File systems by the device of their objects, which is not always that of the mount. */
+    struct {
+        dev_t device;
+        bool more; /* mounted more than once */
+    } repeated[REPEATED_MOST];
+    size_t repeated_count;
 };
 
 /* What is in a directory. */
@@ -208,20 +216,10 @@ int mounts_name(const struct mount_table *table, struct mount_row *row);
 struct mount_row *mounts_find(const struct mount_table *table, int at, const char *name, const char *path);
 
 /* --- resolve_aliases.c --- */
-#define REPEATED_MOST 16 /* file systems whose number of mounts is remembered */
-
-/* File systems by the device of their objects, which is not always that of the mount. */
-struct repeated {
-    dev_t device[REPEATED_MOST];
-    bool more[REPEATED_MOST]; /* mounted more than once */
-    size_t count;
-};
 
 /* aliases_possible() - is the file system of an object mounted more than once? @device: of the object; @at,
- * @name,
- * @path: see mounts_find() */
-bool aliases_possible(const struct mount_table *mounts, struct repeated *repeated, dev_t device, int at,
-                      const char *name, const char *path);
+ * @name, @path: see mounts_find(). The answer is remembered in @mounts. */
+bool aliases_possible(struct mount_table *mounts, dev_t device, int at, const char *name, const char *path);
 
 /*
  * aliases_each() - the names by which other mounts would show an object, or with @part a part of it that is

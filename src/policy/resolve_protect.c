@@ -287,21 +287,23 @@ struct protecting {
 };
 
 /* Is it known that nothing shows what is on the file system of PATH twice? Then it need not be opened. */
-static bool is_mounted_once(const struct repeated *repeated, const char *path)
+static bool is_mounted_once(const struct mount_table *mounts, const char *path)
 {
     struct stat st;
 
-    for (size_t i = 0; i < repeated->count && lstat(path, &st) == 0; i++)
-        if (repeated->device[i] == st.st_dev)
-            return !repeated->more[i];
+    if (lstat(path, &st) != 0)
+        return false;
+    for (size_t i = 0; i < mounts->repeated_count; i++)
+        if (mounts->repeated[i].device == st.st_dev)
+            return !mounts->repeated[i].more;
     return false;
 }
 
 /* @from: what is looked at; of `kept` what is added meanwhile has been found by its object */
-static int protect_shown(const struct protecting *protecting, const struct found *from,
-                         struct repeated *repeated)
+static int protect_shown(const struct protecting *protecting, const struct found *from)
 {
     struct resolving *resolving = protecting->resolving;
+    struct mount_table *mounts = &resolving->mounts;
     size_t count = from->paths.count;
     int r = 0;
 
@@ -312,7 +314,7 @@ static int protect_shown(const struct protecting *protecting, const struct found
                                     .source = from->sources[i],
                                     .name = from->names.items[i]};
 
-        if (is_mounted_once(repeated, from->paths.items[i]))
+        if (is_mounted_once(mounts, from->paths.items[i]))
             continue;
         r = path_open(from->paths.items[i], &opened);
         if (r < 0) {
@@ -321,8 +323,8 @@ static int protect_shown(const struct protecting *protecting, const struct found
         }
         shown.st = opened.st;
         shown.original = opened.path;
-        if (aliases_possible(&resolving->mounts, repeated, opened.st.st_dev, opened.fd, "", opened.path))
-            r = aliases_each(&resolving->mounts, opened.fd, "", opened.path, protect_alias, &shown);
+        if (aliases_possible(mounts, opened.st.st_dev, opened.fd, "", opened.path))
+            r = aliases_each(mounts, opened.fd, "", opened.path, protect_alias, &shown);
     }
     return r;
 }
@@ -341,19 +343,19 @@ static int note_home(const char *path, const struct mount_row *part, void *data)
 }
 
 /* Return: 1 where what is writable may show something of a home; 0; or a negative errno. */
-static int shows_home(const struct protecting *protecting, struct repeated *repeated)
+static int shows_home(struct resolving *resolving)
 {
-    struct resolving *resolving = protecting->resolving;
+    struct mount_table *mounts = &resolving->mounts;
     const char *homes[] = {resolving->resolved->home, resolving->env_home, resolving->command_home};
     int r = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(homes) && r == 0; i++) {
         _cleanup_opened_ struct opened opened = {.fd = -1};
 
-        if (!homes[i] || is_mounted_once(repeated, homes[i]) || path_open(homes[i], &opened) < 0)
+        if (!homes[i] || is_mounted_once(mounts, homes[i]) || path_open(homes[i], &opened) < 0)
             continue;
-        if (aliases_possible(&resolving->mounts, repeated, opened.st.st_dev, opened.fd, "", opened.path))
-            r = aliases_each(&resolving->mounts, opened.fd, "", opened.path, note_home, resolving->resolved);
+        if (aliases_possible(mounts, opened.st.st_dev, opened.fd, "", opened.path))
+            r = aliases_each(mounts, opened.fd, "", opened.path, note_home, resolving->resolved);
     }
     return r;
 }
@@ -375,14 +377,13 @@ static int add_homes(const struct protecting *protecting)
 static int protect_aliases(void *data)
 {
     const struct protecting *protecting = data;
-    struct repeated repeated = {0};
-    int r = shows_home(protecting, &repeated);
+    int r = shows_home(protecting->resolving);
 
     if (r > 0)
         r = add_homes(protecting);
     if (r == 0)
-        r = protect_shown(protecting, protecting->kept, &repeated);
-    return r == 0 ? protect_shown(protecting, protecting->elsewhere, &repeated) : r;
+        r = protect_shown(protecting, protecting->kept);
+    return r == 0 ? protect_shown(protecting, protecting->elsewhere) : r;
 }
 
 /* Is there anything that could be written by another name? */
