@@ -79,7 +79,7 @@ static bool look_at_interpreter(struct host_runner *runner, const char *script, 
                                 struct strings *places)
 {
     char *name = head + 2 + strspn(head + 2, " \t"), *end;
-    size_t first = places->count;
+    size_t first;
     int r;
 
     name[strcspn(name, "\n")] = '\0';
@@ -185,8 +185,7 @@ int host_runner_word(const char *word, const char *directory, struct strings *pl
 int host_ask_runner(struct host *host, const char *path, bool may_be_script, struct strings *places)
 {
     struct host_runner *runner = &host->runner;
-
-    int r = 0;
+    int r;
 
     *runner = (struct host_runner){.answer = HOST_YES, .path = path};
     if (!look_at(runner, path, host->uid, true))

@@ -46,6 +46,12 @@ static int found_add(struct resolving *resolving, struct found *found, const cha
     return found_add_as(resolving, found, path, source.listed ? path : "", source);
 }
 
+/* Can it be written because somebody asked for that? */
+static bool is_asked(const struct resolved_path *path)
+{
+    return path->grant == GRANT_WRITE && !path->implied;
+}
+
 /* Is something below a home writable that somebody asked for? Else the `~` items of a set need no look. */
 static bool writes_below_home(const struct resolving *resolving)
 {
@@ -54,8 +60,7 @@ static bool writes_below_home(const struct resolving *resolving)
 
     for (size_t i = 0; i < resolved->path_count; i++)
         for (size_t j = 0; j < ARRAY_SIZE(homes); j++)
-            if (resolved->paths[i].grant == GRANT_WRITE && !resolved->paths[i].implied && homes[j] &&
-                path_contains(homes[j], resolved->paths[i].path))
+            if (is_asked(&resolved->paths[i]) && homes[j] && path_contains(homes[j], resolved->paths[i].path))
                 return true;
     return false;
 }
@@ -336,7 +341,7 @@ static int note_home(const char *path, const struct mount_row *part, void *data)
 
     (void)part;
     for (size_t i = 0; i < resolved->path_count; i++)
-        if (resolved->paths[i].grant == GRANT_WRITE && !resolved->paths[i].implied &&
+        if (is_asked(&resolved->paths[i]) &&
             (path_contains(path, resolved->paths[i].path) || path_contains(resolved->paths[i].path, path)))
             return 1;
     return 0;
@@ -390,7 +395,7 @@ static int protect_aliases(void *data)
 static bool writes(const struct resolved *resolved)
 {
     for (size_t i = 0; i < resolved->path_count; i++)
-        if (resolved->paths[i].grant == GRANT_WRITE && !resolved->paths[i].implied)
+        if (is_asked(&resolved->paths[i]))
             return true;
     return false;
 }
