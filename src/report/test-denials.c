@@ -1,6 +1,6 @@
 /*
- * test-denials.c - what is offered where something protected was refused: it is accepted, it works, and it
- * names all that it opens.
+ * test-denials.c - what is offered where something was refused: it is narrow, it is accepted and works, and
+ * it names all that it opens.
  */
 #include "harness.h"
 
@@ -134,4 +134,44 @@ TEST_EACH(what_is_offered_is_accepted_and_works, struct offer, offers)
     text_free(&option);
     denials_free(&denials);
     trial_end(&trial);
+}
+
+/* --- what nothing grants */
+
+static const struct grant_row {
+    const char *name, *path;
+    enum denial_operation operation;
+    const char *option; /* NULL: none */
+} grant_rows[] = {
+    {"a file: its directory", "/srv/a/x", DENIAL_CREATE, "--write /srv/a"},
+    {"a file that is there: itself", "/srv/a/x", DENIAL_WRITE, "--write /srv/a/x"},
+    {"never a home", "/home/me/.x", DENIAL_CREATE, NULL},
+    {"nor what is above one", "/home/x", DENIAL_CREATE, NULL},
+    {"nor the top", "/x", DENIAL_CREATE, NULL},
+    {"nor what stands right below it", "/etc/x", DENIAL_CREATE, NULL},
+    {"a file in a home is narrow", "/home/me/.x", DENIAL_WRITE, "--write /home/me/.x"},
+    {"the kernel's own", "/proc/1/oom_score_adj", DENIAL_WRITE, NULL},
+};
+
+TEST_EACH(a_grant_is_narrow, struct grant_row, grant_rows)
+{
+    struct policy policy = {.mode = MODE_WORKSPACE_WRITE};
+    struct resolved resolved = {.policy = &policy, .mode = MODE_WORKSPACE_WRITE};
+    struct denial_list denials = {0};
+    struct denial denial = {.surface = SURFACE_FS_WRITE,
+                            .operation = row->operation,
+                            .path = (char *)(uintptr_t)row->path,
+                            .count = 1};
+    struct text option = {0};
+
+    resolved.cwd = resolved.workspace = (char *)(uintptr_t) "/home/me/app";
+    resolved.home = (char *)(uintptr_t) "/home/me";
+    need(denials_add(&denials, &resolved, &denial, DENIAL_BY_DEFAULT, 0) == 0);
+    denial_option(&denials.items[0], &option);
+    if (row->option)
+        check_str(option.data, row->option);
+    else
+        check(option.length == 0);
+    text_free(&option);
+    denials_free(&denials);
 }
