@@ -30,6 +30,21 @@ static int set_states(json_t *row_object, const struct probe_row *row)
     return result;
 }
 
+static int set_list(json_t *row_object, const struct probe_list *list)
+{
+    json_t *object = json_object(), *by = json_array();
+    int result = json_object_set_new(object, "held", json_boolean(list->held));
+
+    for (size_t i = 0; i < ARRAY_SIZE(list->by) && *list->by[i]; i++)
+        result |= json_array_append_new(by, json_string(list->by[i]));
+    result |= json_object_set_new(object, "by", by);
+    result |= value_set_text(object, "reason", *list->reason ? list->reason : NULL);
+    result |= value_set_text(object, "message", *list->message ? list->message : NULL);
+    result |= value_set_text(object, "hint", *list->hint ? list->hint : NULL);
+    result |= json_object_set_new(row_object, "host_list", object);
+    return result;
+}
+
 static int print_json(const struct probe_row *rows, size_t count, struct text *text)
 {
     json_t *root = json_object(), *array = json_array();
@@ -47,6 +62,7 @@ static int print_json(const struct probe_row *rows, size_t count, struct text *t
         result |= value_set_text(object, "message", *rows[i].message ? rows[i].message : NULL);
         result |= value_set_text(object, "hint", *rows[i].hint ? rows[i].hint : NULL);
         result |= set_states(object, &rows[i]);
+        result |= set_list(object, &rows[i].list);
         result |= json_array_append_new(array, object);
     }
     dump = result == 0 ? json_dumps(root, JSON_INDENT(2) | JSON_ENSURE_ASCII) : NULL;
@@ -56,6 +72,19 @@ static int print_json(const struct probe_row *rows, size_t count, struct text *t
     text_addf(text, "%s\n", dump);
     free(dump);
     return 0;
+}
+
+static void print_list(const struct probe_list *list, struct text *text)
+{
+    if (!list->held) {
+        text_addf(text, "  list of hosts (--allow): no: %s [%s]%s%s%s\n", list->message, list->reason,
+                  *list->hint ? " (" : "", list->hint, *list->hint ? ")" : "");
+        return;
+    }
+    text_add(text, "  list of hosts (--allow): held by ");
+    for (size_t i = 0; i < ARRAY_SIZE(list->by) && *list->by[i]; i++)
+        text_addf(text, "%s%s", i > 0 ? ", " : "", list->by[i]);
+    text_add(text, "\n");
 }
 
 static void print_people(const struct probe_row *row, struct text *text)
@@ -77,6 +106,7 @@ static void print_people(const struct probe_row *row, struct text *text)
         text_addf(text, "  %.*s\n", (int)(strcspn(line, "\n") - strlen("confine:   ")),
                   line + strlen("confine:   "));
     text_free(&lines);
+    print_list(&row->list, text);
     for (size_t i = 0; i < ARRAY_SIZE(row->warnings) && *row->warnings[i]; i++)
         text_addf(text, "  note: %s\n", row->warnings[i]);
 }

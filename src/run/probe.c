@@ -18,14 +18,27 @@
 #define PROBE_MS 12000 /* a chain has ten seconds (run.c); the rest is for what comes before */
 #define AGAIN_MS 3000  /* once one of them was not in time */
 
+/* One start. */
+struct question {
+    const struct backend *backend;
+    bool listed; /* with a list of hosts, which needs a gateway; else without a network */
+};
+
+/* Nobody connects to it, and nobody looks it up. */
+static const char some_host[] = "confine.invalid";
+
 /* What a run of this backend came to. */
 static void fill_row(struct probe_row *row, const struct plan *plan, const struct error *error)
 {
+    const struct claim *listed = &plan->claims[SURFACE_NET_LISTED];
+
     for (int s = 0; s < SURFACE_COUNT && row->usable; s++) {
         row->states[s] = plan->claims[s].state;
         if (plan->claims[s].reason)
             snprintf(row->reasons[s], sizeof(row->reasons[s]), "%s", plan->claims[s].reason);
     }
+    for (size_t i = 0; row->usable && i < listed->by_count && i < ARRAY_SIZE(row->list.by); i++)
+        snprintf(row->list.by[i], sizeof(row->list.by[i]), "%s", mechanism_name(listed->by[i].mechanism));
     for (size_t i = 0; i < plan->warnings.count && i < ARRAY_SIZE(row->warnings); i++)
         snprintf(row->warnings[i], sizeof(row->warnings[i]), "%s", plan->warnings.items[i]);
     if (row->usable)
@@ -63,6 +76,13 @@ static int ask_limits(struct policy *policy, const struct backend *backend, stru
     return r;
 }
 
+static int ask_list(struct policy *policy, struct error *error)
+{
+    int r = policy_set(policy, KEY_NETWORK, "listed", NULL, (struct origin){0}, error);
+
+    return r == 0 ? policy_add(policy, LIST_ALLOW, some_host, NULL, (struct origin){0}, error) : r;
+}
+
 /* The runner that the files of this user and machine name: of all that a policy says, it is what there is to
  * be probed. */
 static int take_runner(struct policy *policy, struct error *error)
@@ -87,7 +107,8 @@ static int take_runner(struct policy *policy, struct error *error)
 /* What the child tells: the row, whole. */
 static void probe_in_child(int answer, void *data)
 {
-    const struct backend *backend = data;
+    const struct question *question = data;
+    const struct backend *backend = question->backend;
     char *const command[] = {(char[]){"true"}, NULL};
     char *const env[] = {(char[]){"PATH=/usr/bin:/bin"}, NULL};
     static struct tried_backend tried[TRIED_MAX];
@@ -107,7 +128,8 @@ static void probe_in_child(int answer, void *data)
     if (r == 0 && strcmp(backend->name, "custom") == 0)
         r = take_runner(&policy, &report.error);
     if (r == 0)
-        r = ask_limits(&policy, backend, &host, &report.error);
+        r = question->listed ? ask_list(&policy, &report.error)
+                             : ask_limits(&policy, backend, &host, &report.error);
     if (r == 0)
         r = resolve_policy(&policy, env, &resolved, &report.error);
     if (r == 0)
@@ -143,10 +165,11 @@ static void say_silent(struct probe_row *row, bool late)
 }
 
 /* A process of its own: a run takes over its process whole, and whatever it looks at may hang. */
-static int probe_one(const struct backend *backend, struct probe_row *row, struct error *error)
+static int probe_one(const struct backend *backend, bool listed, struct probe_row *row, struct error *error)
 {
     static int ms = PROBE_MS;
-    ssize_t got = child_ask(probe_in_child, (void *)(uintptr_t)backend, row, sizeof(*row), ms);
+    struct question question = {.backend = backend, .listed = listed};
+    ssize_t got = child_ask(probe_in_child, &question, row, sizeof(*row), ms);
 
     if (got < 0 && got != -ETIMEDOUT)
         return error_set(error, ERROR_INTERNAL, (int)-got, "probe-failed", "cannot probe: %s",
@@ -161,6 +184,40 @@ static int probe_one(const struct backend *backend, struct probe_row *row, struc
     return 0;
 }
 
+/* Whether a list can be held says nothing of the rest, and the other way round. @with_list: of that start */
+static void take_list(struct probe_row *row, const struct probe_row *with_list)
+{
+    const enum surface listed = SURFACE_NET_LISTED;
+    struct probe_list *list = &row->list;
+
+    list->held = with_list->usable && with_list->states[listed] == STATE_ENFORCED;
+    memcpy(list->by, with_list->list.by, sizeof(list->by));
+    memcpy(list->reason, with_list->reason, sizeof(list->reason));
+    memcpy(list->message, with_list->message, sizeof(list->message));
+    memcpy(list->hint, with_list->hint, sizeof(list->hint));
+    row->states[listed] = with_list->states[listed];
+    snprintf(row->reasons[listed], sizeof(row->reasons[listed]), "%.39s",
+             with_list->usable ? with_list->reasons[listed] : with_list->reason);
+    if (!with_list->usable || list->held)
+        return;
+    snprintf(list->reason, sizeof(list->reason), "%s",
+             *with_list->reasons[listed] ? with_list->reasons[listed] : "not-held");
+    snprintf(list->message, sizeof(list->message), "a list of hosts is %s here with the backend %s",
+             state_name(with_list->states[listed]), row->backend);
+    snprintf(list->hint, sizeof(list->hint), "use --backend namespace");
+}
+
+/* @row: of the start without a network. A backend that does not start has no list. */
+static int probe_list(const struct backend *backend, struct probe_row *row, struct error *error)
+{
+    static struct probe_row with_list;
+    int r = row->usable ? probe_one(backend, true, &with_list, error) : 0;
+
+    if (r == 0)
+        take_list(row, row->usable ? &with_list : row);
+    return r;
+}
+
 int probe_backends(const char *only, struct probe_row *rows, size_t *count, struct error *error)
 {
     size_t room = *count;
@@ -170,7 +227,9 @@ int probe_backends(const char *only, struct probe_row *rows, size_t *count, stru
     for (size_t i = 0; backend_table[i] && *count < room && r == 0; i++) {
         if (only ? strcmp(only, backend_table[i]->name) != 0 : !backend_table[i]->automatic)
             continue;
-        r = probe_one(backend_table[i], &rows[*count], error);
+        r = probe_one(backend_table[i], false, &rows[*count], error);
+        if (r == 0)
+            r = probe_list(backend_table[i], &rows[*count], error);
         if (r == 0)
             ++*count;
     }

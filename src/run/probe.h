@@ -6,6 +6,15 @@
 
 #include "backend/backend.h"
 
+/* Can a list of hosts (--allow) be held? By what, or why not and what to do. */
+struct probe_list {
+    bool held;
+    char by[4][24]; /* mechanisms; empty: no more */
+    char reason[48];
+    char message[512];
+    char hint[512];
+};
+
 /* One backend: usable with its surfaces, or why not and what to do. */
 struct probe_row {
     const char *backend;
@@ -15,8 +24,9 @@ struct probe_row {
     char hint[512];
     enum surface_state states[SURFACE_COUNT];
     char reasons[SURFACE_COUNT]
-                [40];      /* why a surface is not held in full; empty: it is, or no reason is known */
-    char warnings[4][256]; /* what is to be known of this backend here; empty: no more */
+                [40];       /* why a surface is not held in full; empty: it is, or no reason is known */
+    char warnings[4][256];  /* what is to be known of this backend here; empty: no more */
+    struct probe_list list; /* found by a start of its own; the state of net.listed is this one's */
 };
 
 /*

@@ -32,6 +32,16 @@ done
 call "$confine" probe
 grep -q '^namespace: ' "$dir/out" && grep -q '^landlock: ' "$dir/out" && grep -q '^  file ' "$dir/out"
 result $? "for people: a line per backend and one per group"
+grep -q '^  list of hosts (--allow): no: .*no network .*\[no-network-namespace\] (use --backend namespace' "$dir/out" &&
+    { ! usable namespace || grep -q '^  list of hosts (--allow): held by net-namespace, gateway$' "$dir/out"; } || why "$(cat "$dir/out")"
+result $? "and whether a list of hosts can be held: by what, or why not and the way out"
+cp "$dir/plain" "$dir/out"
+row landlock 'not b["usable"] or not b["host_list"]["held"] and b["host_list"]["reason"] == b["reasons"]["net.listed"] == "no-network-namespace" and b["host_list"]["hint"] and b["surfaces"]["net.listed"] == "open"'
+result $? "landlock holds none, and says what does"
+for backend in namespace bubblewrap; do
+    row $backend 'b["host_list"]["held"] == b["usable"] and (not b["usable"] or b["host_list"]["by"] == ["net-namespace", "gateway"] and b["surfaces"]["net.listed"] == "enforced" and "net.listed" not in b["reasons"])'
+    result $? "$backend holds one where it can be used, and it was shown"
+done
 
 if usable namespace; then
     for answer in 1 13 38; do
@@ -44,6 +54,12 @@ if usable namespace; then
     result $? "under a filter, the container's option is named"
     row landlock 'b["usable"]'
     result $? "and landlock is not touched by it"
+    # Everything but the gateway's own chain: a program that is not there.
+    mkdir "$dir/stage" && cp -a "$CONFINE_STAGE/." "$dir/stage/" && rm "$dir/stage/libexec/confine/confine-gateway"
+    call "$dir/stage/bin/confine" probe -b namespace --json
+    schema_holds && row namespace 'b["usable"] and not b["host_list"]["held"] and not b["host_list"]["by"] and b["host_list"]["message"] and b["surfaces"]["net.listed"] == "open"'
+    result $? "without a gateway the backend can be used, and a list cannot"
+    rm -r "$dir/stage"
     call "$dir/lie" unshare=12 "$confine" probe --json
     row namespace 'not b["usable"] and b["reason"] == "limit-reached"'
     result $? "no memory is no property of the machine"
