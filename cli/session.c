@@ -146,11 +146,17 @@ static int start(const char *name, const struct options *options, char **envp, p
 
 /* --- list ----------------------------------------------------------------------------------------------- */
 
-static void write_entry(const struct session_entry *entry, const struct session_process *processes,
-                        size_t count, struct writer *writer)
+static const char *network_word(const struct session_facts *facts)
 {
     static const char *const networks[] = {
         [NETWORK_NONE] = "none", [NETWORK_LISTED] = "listed", [NETWORK_HOST] = "host"};
+
+    return facts->network < ARRAY_SIZE(networks) ? networks[facts->network] : NULL;
+}
+
+static void write_entry(const struct session_entry *entry, const struct session_process *processes,
+                        size_t count, struct writer *writer)
+{
     const struct session_facts *facts = &entry->facts;
     time_t started = (time_t)facts->started;
     char stamp[32] = "";
@@ -164,7 +170,7 @@ static void write_entry(const struct session_entry *entry, const struct session_
     writer_integer(writer, "uid", facts->uid);
     writer_text(writer, "started", stamp);
     writer_integer(writer, "age_s", facts->age);
-    writer_text(writer, "network", facts->network < ARRAY_SIZE(networks) ? networks[facts->network] : NULL);
+    writer_text(writer, "network", network_word(facts));
     if (facts->tmp_size)
         writer_integer(writer, "tmp_size", (int64_t)facts->tmp_size);
     else
@@ -184,8 +190,11 @@ static void write_entry(const struct session_entry *entry, const struct session_
 static void print_entry(const struct session_entry *entry, const struct session_process *processes,
                         size_t count, struct text *text)
 {
-    text_addf(text, "%s: owner %lld, age %lld s, %zu process%s\n", entry->name, (long long)entry->facts.owner,
-              (long long)entry->facts.age, count, count == 1 ? "" : "es");
+    const char *network = network_word(&entry->facts);
+
+    text_addf(text, "%s: owner %lld, age %lld s, network %s, %zu process%s\n", entry->name,
+              (long long)entry->facts.owner, (long long)entry->facts.age, network ? network : "?", count,
+              count == 1 ? "" : "es");
     for (size_t i = 0; i < count; i++)
         text_addf(text, "  %d %s\n", (int)processes[i].pid, QUOTE(processes[i].name));
 }

@@ -22,6 +22,9 @@ for s in sessions:
     assert s["processes"] == []
 P
 result $? 'list says who lives'
+call "$confine" session list
+grep -q "^dev: owner $$, age [0-9]* s, network none, 0 processes\$" "$dir/out" || why "$(cat "$dir/out")"
+result $? 'and for people, what network it has'
 call "$confine" session end other
 [ "$status" -eq 0 ] && [ "$(names)" = dev ] && [ "$(ls "$place" | wc -l)" -eq 2 ]
 result $? 'end ends one and leaves the other'
