@@ -14,6 +14,7 @@
  */
 #include "fence/fence.h"
 
+#include "kernel/object.h"
 #include "links/kernel_abi.h"
 #include "observe/paths.h"
 
@@ -32,9 +33,7 @@
 
 static int open_plain(const char *path, uint64_t flags)
 {
-    struct open_how how = {.flags = O_PATH | O_CLOEXEC | flags, .resolve = RESOLVE_NO_SYMLINKS};
-
-    return (int)kernel_call(SYS_openat2, AT_FDCWD, KERNEL_PTR(path), KERNEL_PTR(&how), sizeof(how), 0, 0);
+    return object_open(AT_FDCWD, path, flags, RESOLVE_NO_SYMLINKS);
 }
 
 /* --- what the policy names ------------------------------------------------------------------------------ */

@@ -12,6 +12,7 @@
  */
 #include "fence/fence.h"
 
+#include "kernel/object.h"
 #include "links/kernel_abi.h"
 #include "observe/paths.h"
 
@@ -46,9 +47,7 @@ static enum step fail(struct search *search, int errnum)
 
 static int open_path(int base, const char *path, uint64_t flags)
 {
-    struct open_how how = {.flags = O_PATH | O_CLOEXEC | flags, .resolve = RESOLVE_NO_MAGICLINKS};
-
-    return (int)kernel_call(SYS_openat2, base, KERNEL_PTR(path), KERNEL_PTR(&how), sizeof(how), 0, 0);
+    return object_open(base, path, flags, RESOLVE_NO_MAGICLINKS);
 }
 
 static int open_flags(unsigned flags)

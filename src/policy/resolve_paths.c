@@ -13,6 +13,7 @@
  */
 #include "policy/resolve_internal.h"
 
+#include "kernel/object.h"
 #include "links/kernel_abi.h"
 
 #include <fcntl.h>
@@ -67,13 +68,11 @@ static int open_at(int at, const char *name, int flags)
 /* The whole name in one call, refusing every link. Return: the descriptor or -errno. */
 static int open_plain(const char *path)
 {
-    struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
-
     for (bool raised = false;; raised = true) {
-        long fd = kernel_call(SYS_openat2, AT_FDCWD, KERNEL_PTR(path), KERNEL_PTR(&how), sizeof(how), 0, 0);
+        int fd = object_open(AT_FDCWD, path, 0, RESOLVE_NO_SYMLINKS);
 
         if (fd != -EMFILE || raised || !raise_descriptor_limit())
-            return (int)fd;
+            return fd;
     }
 }
 

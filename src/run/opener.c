@@ -15,6 +15,7 @@
  */
 #include "run/opener.h"
 
+#include "kernel/object.h"
 #include "links/kernel_abi.h"
 #include "observe/retreat.h"
 #include "run/channel.h"
@@ -106,13 +107,12 @@ static mode_t read_umask(pid_t pid)
 /* By its whole name and without any link, on whatever is mounted there. Return: O_PATH. */
 static int find(const char *path, int flags)
 {
-    struct open_how how = {.flags = (uint64_t)(O_PATH | O_CLOEXEC | O_NOFOLLOW | flags),
-                           .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
-    long fd = kernel_call(SYS_openat2, AT_FDCWD, KERNEL_PTR(path), KERNEL_PTR(&how), sizeof(how), 0, 0);
+    int fd = object_open(AT_FDCWD, path, (uint64_t)(O_NOFOLLOW | flags),
+                         RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 
     if (fd >= 0)
-        return (int)fd;
-    errno = (int)-fd;
+        return fd;
+    errno = -fd;
     if (errno == ENOENT || errno == ELOOP || errno == ENOTDIR)
         say(OPENER_CHANGED, 0, -1);
     say_errno();

@@ -1,0 +1,15 @@
+/*
+ * object.c - what a name leads to, held and not opened.
+ */
+#include "kernel/object.h"
+
+#include "links/kernel_abi.h"
+
+#include <fcntl.h>
+
+int object_open(int base, const char *path, uint64_t flags, uint64_t resolve)
+{
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC | flags, .resolve = resolve};
+
+    return (int)kernel_call(SYS_openat2, base, KERNEL_PTR(path), KERNEL_PTR(&how), sizeof(how), 0, 0);
+}

@@ -1,0 +1,20 @@
+/*
+ * object.h - what a name leads to, held by an O_PATH descriptor: nothing is opened by that, so that a FIFO
+ * does not wait and a device does nothing.
+ */
+#ifndef CONFINE_KERNEL_OBJECT_H
+#define CONFINE_KERNEL_OBJECT_H
+
+#include <stdint.h>
+
+/*
+ * object_open() - by one openat2() of the whole name.
+ * @base:    a directory, AT_FDCWD
+ * @flags:   O_DIRECTORY, O_NOFOLLOW; O_PATH and O_CLOEXEC are always there
+ * @resolve: RESOLVE_...: what must not be on the way
+ *
+ * Return: a descriptor or -errno.
+ */
+int object_open(int base, const char *path, uint64_t flags, uint64_t resolve);
+
+#endif
