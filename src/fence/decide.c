@@ -27,10 +27,6 @@
 
 #define UP_MOST 4096 /* directories above each other; no name has more */
 
-#ifndef PROC_SUPER_MAGIC
-#define PROC_SUPER_MAGIC 0x9fa0
-#endif
-
 static int open_plain(const char *path, uint64_t flags)
 {
     return object_open(AT_FDCWD, path, flags, RESOLVE_NO_SYMLINKS);
@@ -229,10 +225,7 @@ static enum surface surface_of_kind(mode_t type)
 /* Of /proc there is one for each set of processes, and `self` in it is whoever opens it. */
 static bool is_of_processes(const struct fence_object *object)
 {
-    struct statfs seen;
-
-    return fstatfs(object->fd >= 0 ? object->fd : object->parent, &seen) == 0 &&
-           seen.f_type == PROC_SUPER_MAGIC;
+    return object_is_proc(object->fd >= 0 ? object->fd : object->parent);
 }
 
 bool fence_allows(const struct fence *fence, const struct fence_object *object,
@@ -284,7 +277,7 @@ int fence_ready(struct error *error)
                   "fence: this kernel, or a confinement around us, refuses openat2(): %s", strerror(-fd));
         return error_hint(error, "start the fence outside of that confinement");
     }
-    if (statfs("/proc/self/fd", &seen) == 0 && seen.f_type == PROC_SUPER_MAGIC)
+    if (statfs("/proc/self/fd", &seen) == 0 && seen.f_type == STATFS_PROC_TYPE)
         return 0;
     error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOENT, "no-proc", "fence: /proc is not mounted here");
     return error_hint(error, "mount it: mount -t proc proc /proc");

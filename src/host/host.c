@@ -12,8 +12,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define PROC_SUPER_MAGIC 0x9fa0
-
 /* What stands on 0 to 2 decides what an unsupervised command can do with it. */
 static void look_at_descriptors(struct host *host)
 {
@@ -44,7 +42,7 @@ void host_look(struct host *host)
     host->landlock_errata = abi > 0 && errata > 0 ? (unsigned)errata : 0;
     /* EFAULT is the answer of a kernel that knows filters to a filter that cannot be read. */
     host->seccomp = prctl(PR_SET_SECCOMP, 2 /* SECCOMP_MODE_FILTER */, NULL, 0, 0) < 0 && errno == EFAULT;
-    host->proc = statfs("/proc", &proc) == 0 && proc.f_type == PROC_SUPER_MAGIC;
+    host->proc = statfs("/proc", &proc) == 0 && proc.f_type == STATFS_PROC_TYPE;
     host->no_tmp = access("/tmp/.", F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
     look_at_descriptors(host);
 }

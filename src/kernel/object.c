@@ -6,10 +6,18 @@
 #include "links/kernel_abi.h"
 
 #include <fcntl.h>
+#include <sys/vfs.h>
 
 int object_open(int base, const char *path, uint64_t flags, uint64_t resolve)
 {
     struct open_how how = {.flags = O_PATH | O_CLOEXEC | flags, .resolve = resolve};
 
     return (int)kernel_call(SYS_openat2, base, KERNEL_PTR(path), KERNEL_PTR(&how), sizeof(how), 0, 0);
+}
+
+bool object_is_proc(int fd)
+{
+    struct statfs seen;
+
+    return fstatfs(fd, &seen) == 0 && seen.f_type == STATFS_PROC_TYPE;
 }

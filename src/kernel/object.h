@@ -5,6 +5,7 @@
 #ifndef CONFINE_KERNEL_OBJECT_H
 #define CONFINE_KERNEL_OBJECT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -16,5 +17,8 @@
  * Return: a descriptor or -errno.
  */
 int object_open(int base, const char *path, uint64_t flags, uint64_t resolve);
+
+/* object_is_proc() - is what @fd is open on in a /proc? Return: false also where that cannot be told. */
+bool object_is_proc(int fd);
 
 #endif

@@ -11,13 +11,13 @@
  */
 #include "observe/paths.h"
 
+#include "kernel/object.h"
 #include "links/kernel_abi.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
-#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -110,13 +110,6 @@ static bool is_same(int one, int other)
            first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
-static bool is_proc(int fd)
-{
-    struct statfs seen;
-
-    return fstatfs(fd, &seen) == 0 && seen.f_type == STATFS_PROC_TYPE;
-}
-
 /* A link of /proc. What is in a process's directory leads to objects and has no text to be followed; `self`
  * is the thread's and not ours. Return: was it one? */
 static bool follow_proc(struct walk *walk, const char *name, const char *rest)
@@ -124,7 +117,7 @@ static bool follow_proc(struct walk *walk, const char *name, const char *rest)
     char top[OBSERVE_PATH], own[40];
     int fd;
 
-    if (!is_proc(walk->at) || path_of(walk->at, top, sizeof(top)) < 0)
+    if (!object_is_proc(walk->at) || path_of(walk->at, top, sizeof(top)) < 0)
         return false;
     if (strcmp(top, "/proc") == 0 && strcmp(name, "self") != 0 && strcmp(name, "thread-self") != 0)
         return false;
