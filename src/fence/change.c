@@ -15,8 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TRIES_MOST 400
-
 /* A name in a directory, and what is there. */
 struct entry_at {
     struct fence_object object;
@@ -123,7 +121,7 @@ void fence_change(const struct fence *fence, const struct fence_change *change, 
 {
     int r = -EAGAIN;
 
-    for (int tries = 0; tries < TRIES_MOST && r == -EAGAIN; tries++) {
+    for (int tries = 0; tries < FENCE_TRIES && r == -EAGAIN; tries++) {
         *answer = (struct fence_answer){.fd = -1};
         r = acts[change->act](fence, change, answer);
     }

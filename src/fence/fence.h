@@ -29,6 +29,8 @@ struct fence {
     size_t mark_count;
 };
 
+#define FENCE_TRIES 400 /* somebody who changes things all the time must not keep us for ever */
+
 /* What is wanted: names of the protocol stand in serve.c. */
 enum {
     FENCE_READ = 1 << 0,

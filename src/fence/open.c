@@ -21,8 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TRIES_MOST 400 /* somebody who changes things all the time must not keep us for ever */
-#define LINKS_MOST 40  /* as the kernel */
+#define LINKS_MOST 40 /* as the kernel */
 
 /* Where the search stands. */
 struct search {
@@ -332,7 +331,7 @@ void fence_open(const struct fence *fence, const char *path, unsigned flags, mod
     if (!begin(&search, fence, path, flags, answer))
         return;
     search.mode = mode;
-    for (int tries = 0; tries < TRIES_MOST && step == STEP_AGAIN; tries++)
+    for (int tries = 0; tries < FENCE_TRIES && step == STEP_AGAIN; tries++)
         step = look(&search);
     if (step == STEP_AGAIN)
         answer->errnum = EAGAIN;
