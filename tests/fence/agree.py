@@ -76,59 +76,59 @@ class Tree:
                     os.chown(os.path.join(directory, name), owner, owner, follow_symlinks=False)
 
     def fill(self, backend):
-        for name in ['work/d1/d2/d3', 'work/kept/in', 'work/.git/hooks', 'work/.git/info', 'work/.git/objects', 'work/.git/refs',
-                     'out/vault/pub', 'out/vault/priv', 'out/sealed', 'out/plain', 'wide/deep', 'work/mnt', 'work/again', 'alias', 'work/shut',
-                     'work/Case', 'work/case']:
+        for name in ['ws/d1/d2/d3', 'ws/kept/in', 'ws/.git/hooks', 'ws/.git/info', 'ws/.git/objects', 'ws/.git/refs',
+                     'out/vault/pub', 'out/vault/priv', 'out/sealed', 'out/plain', 'wide/deep', 'ws/mnt', 'ws/again', 'alias', 'ws/shut',
+                     'ws/Case', 'ws/case']:
             os.makedirs(name)
-        for name in ['work/file', 'work/d1/f1', 'work/d1/d2/f2', 'work/d1/d2/d3/f3', 'work/held', 'work/.envrc', 'work/kept/k', 'work/kept/in/k2',
+        for name in ['ws/file', 'ws/d1/f1', 'ws/d1/d2/f2', 'ws/d1/d2/d3/f3', 'ws/held', 'ws/.envrc', 'ws/kept/k', 'ws/kept/in/k2',
                      'out/key', 'out/vault/pub/p', 'out/vault/priv/s', 'out/plain/f', 'out/only', 'wide/w', 'wide/deep/w2',
-                     'work/.git/config', 'work/Case/File', 'work/case/file', 'work/new\nline', 'work/tab\tname',
-                     'work/ blank ', 'work/-dash', 'work/"quoted"', 'work/file (deleted)', 'work/.hid', 'out/free']:
+                     'ws/.git/config', 'ws/Case/File', 'ws/case/file', 'ws/new\nline', 'ws/tab\tname',
+                     'ws/ blank ', 'ws/-dash', 'ws/"quoted"', 'ws/file (deleted)', 'ws/.hid', 'out/free']:
             write(name)
-        with open(b'work/\xff\xfe', 'wb'):
+        with open(b'ws/\xff\xfe', 'wb'):
             pass
-        write('work/' + 'n' * 255)
-        write('work/.git/HEAD', 'ref: refs/heads/main\n')
-        write('work/.git/hooks/pre-commit', '#!/bin/sh\n', 0o755)
-        write('work/unreadable', mode=0)
-        write('work/readonly', mode=0o444)
-        write('work/shut/in')
-        os.chmod('work/shut', 0)
-        for text, name in [('file', 'l-file'), ('d1', 'l-d1'), (self.top + '/work/d1/d2', 'l-abs'), ('l-abs', 'l-chain'),
+        write('ws/' + 'n' * 255)
+        write('ws/.git/HEAD', 'ref: refs/heads/main\n')
+        write('ws/.git/hooks/pre-commit', '#!/bin/sh\n', 0o755)
+        write('ws/unreadable', mode=0)
+        write('ws/readonly', mode=0o444)
+        write('ws/shut/in')
+        os.chmod('ws/shut', 0)
+        for text, name in [('file', 'l-file'), ('d1', 'l-d1'), (self.top + '/ws/d1/d2', 'l-abs'), ('l-abs', 'l-chain'),
                            ('l-chain/d3', 'l-chain2'), ('nothing', 'l-dangling'), ('l-dangling', 'l-dangling2'),
                            ('../out/nothing', 'l-dangling-out'), ('l-loop', 'l-loop'), ('../out', 'l-out'), ('../out/key', 'l-key'),
                            ('../out/vault', 'l-vault'), ('../out/vault/pub', 'l-pub'), ('kept', 'l-kept'), ('held', 'l-held'),
                            ('kept/new', 'l-dangling-kept'), ('/etc/passwd', 'l-etc'), ('/', 'l-root'), ('../wide', 'l-wide'),
                            ('d1/../../out/plain', 'l-up'), ('.git/hooks', 'l-hooks'), ('/proc/self/cwd', 'l-magic'),
                            ('/dev/null', 'l-null'), ('/tmp', 'l-tmp'), ('../wide/new', 'l-dangling-wide'), ('d1/', 'l-slash')]:
-            os.symlink(text, 'work/' + name)
-        os.symlink('../../work', 'out/sealed/l-work')
-        os.symlink('../work', 'out/l-back')
+            os.symlink(text, 'ws/' + name)
+        os.symlink('../../ws', 'out/sealed/l-work')
+        os.symlink('../ws', 'out/l-back')
         if backend == 'landlock':  # with mounts that is refused where a protected path is named
-            os.link('work/.envrc', 'work/d1/h-envrc')
-        os.link('out/key', 'work/h-key')
-        os.link('out/plain/f', 'work/h-plain')
-        os.link('work/file', 'out/h-file')
-        os.mkfifo('work/fifo')
+            os.link('ws/.envrc', 'ws/d1/h-envrc')
+        os.link('out/key', 'ws/h-key')
+        os.link('out/plain/f', 'ws/h-plain')
+        os.link('ws/file', 'out/h-file')
+        os.mkfifo('ws/fifo')
 
     def mount(self):
         """In a mount namespace of the test's own."""
-        for what, where in [('out/plain', 'work/mnt'), ('wide', 'alias'), ('work/kept', 'work/again')]:
+        for what, where in [('out/plain', 'ws/mnt'), ('wide', 'alias'), ('ws/kept', 'ws/again')]:
             subprocess.run(['mount', '--bind', what, where], check=True)
 
     def close(self):
         os.chdir(self.cwd)
         if ROOT:
-            subprocess.run(['umount', self.top + '/work/mnt', self.top + '/work/again', self.top + '/alias'], check=False, stderr=subprocess.DEVNULL)
-        os.chmod(self.top + '/work/shut', 0o755)
+            subprocess.run(['umount', self.top + '/ws/mnt', self.top + '/ws/again', self.top + '/alias'], check=False, stderr=subprocess.DEVNULL)
+        os.chmod(self.top + '/ws/shut', 0o755)
         self.remover.stdin.close()
         self.remover.wait()
 
 
 def options(backend):
     held = '?' if backend == 'landlock' else ''  # it cannot, and says so
-    return ['-b', backend, '-w', 'work', '-C', 'work', '--write', 'wide', '--write', 'out/only', '--hide', 'out/key', '--hide', 'out/vault', '--hide', 'out/sealed',
-            '--read', 'out/vault/pub', '--protect', 'work/held' + held, '--protect', 'work/kept' + held, '--tty', 'none',
+    return ['-b', backend, '-w', 'ws', '-C', 'ws', '--write', 'wide', '--write', 'out/only', '--hide', 'out/key', '--hide', 'out/vault', '--hide', 'out/sealed',
+            '--read', 'out/vault/pub', '--protect', 'ws/held' + held, '--protect', 'ws/kept' + held, '--tty', 'none',
             '--caches', 'off', '--denials', 'off']
 
 
@@ -142,7 +142,7 @@ def odd(choose, name):
 def walk_names(top):
     """What is there, by every way that a few steps lead to."""
     names = []
-    for directory, depth in [(top + '/work', 3), (top + '/out', 2), (top + '/wide', 2), (top + '/alias', 2)]:
+    for directory, depth in [(top + '/ws', 3), (top + '/out', 2), (top + '/wide', 2), (top + '/alias', 2)]:
         todo = [(directory, depth)]
         while todo:
             at, left = todo.pop()
@@ -163,7 +163,7 @@ def make_names(top):
                '/proc/self/status', '/proc/self/environ', '/proc/version', '/proc/1/environ', '/etc/shadow', '/tmp', '/tmp/confine-agree-none',
                '/dev/shm', '/sys/kernel/osrelease', top, top + '/new', top + '/out/new', top + '/out/vault/new', '/run', '/var/tmp',
                '', '.', '..', '../..', '../../../../../../../../etc/passwd', 'n' * 256, 'n/' * 2000 + 'x', 'd1/' * 1400, 'l-d1/../' * 15 + 'file',
-               '/proc/self/root/etc/passwd', '/proc/self/cwd/file', '/proc/self/fd', '/dev/stdin', '/dev/fd/0', 'work', '//etc//passwd',
+               '/proc/self/root/etc/passwd', '/proc/self/cwd/file', '/proc/self/fd', '/dev/stdin', '/dev/fd/0', 'ws', '//etc//passwd',
                'new', 'd1/new', 'd1/d2/new', 'l-out/new', 'l-chain/new', 'l-vault/new', 'l-pub/new', 'kept/new', '.git/hooks/new',
                '.git/new', '.GIT/hooks/pre-commit', 'KEPT/k', 'HELD', 'mnt/new', 'mnt/f', 'again/k', 'again/new', '../alias/w', '../alias/new', '../out/only',
                '../out/only/', '../out/sealed/l-work/file', '../out/sealed/../plain/f', 'l-out/sealed/l-work/d1',
@@ -171,8 +171,8 @@ def make_names(top):
     rows = [(flags, name) for name in outside for flags in choose.sample(FLAGS, 2)]
     while len(rows) < NAMES:
         name = choose.choice(there)
-        if choose.random() < 0.6 and name.startswith(top + '/work/'):
-            name = name[len(top) + 6:]
+        if choose.random() < 0.6 and name.startswith(top + '/ws/'):
+            name = name[len(top) + 4:]
         elif choose.random() < 0.3:
             name = '../' + name[len(top) + 1:]
         for _ in range(choose.randrange(3)):
@@ -203,9 +203,9 @@ def ask_fence(fence, flags, path):
 def ask_command(top, tries, backend, rows, report):
     shutil.copy(tries, top + '/tries')  # from wherever it was built to where every command sees it
     os.chmod(top + '/tries', 0o755)
-    with open('work/rows', 'wb') as file:
+    with open('ws/rows', 'wb') as file:
         file.write(b''.join(b'%d\0%s\0' % (flags, os.fsencode(path)) for flags, path in rows))
-    os.chmod('work/rows', 0o644)
+    os.chmod('ws/rows', 0o644)
     done = subprocess.run([CONFINE, 'run', '-q', *options(backend), '--report', report, '--', top + '/tries', 'rows'], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     lines = done.stdout.decode().splitlines()
@@ -216,7 +216,7 @@ def ask_command(top, tries, backend, rows, report):
 
 def passes_hidden(top, path):
     """Does the way of PATH lead through what is hidden?"""
-    at = path if path.startswith('/') else top + '/work/' + path
+    at = path if path.startswith('/') else top + '/ws/' + path
     parts = at.split('/')
     return any(os.path.realpath('/'.join(parts[:i + 1]) or '/').startswith((top + '/out/vault', top + '/out/sealed')) for i in range(len(parts)))
 
