@@ -27,6 +27,7 @@
 #define READY_MS    60000 /* how long the policy may take to be looked up */
 #define END_MS      30000
 #define ANSWER_MOST 65536
+#define WORDS_MOST  4
 
 struct confine_fence {
     int socket, pidfd;
@@ -212,17 +213,17 @@ void confine_fence_unref(struct confine_fence *fence)
     free(fence);
 }
 
-/* --- opening -------------------------------------------------------------------------------------------- */
+/* --- requests ------------------------------------------------------------------------------------------- */
 
-/* FLAGS of open() in the words of the fence. Return: false: there is one that it does not have. */
-static int write_flags(int flags, char *text, size_t size)
+/* FLAGS of open() in the words of the fence. Return: TEXT; NULL: there is one that it does not have. */
+static const char *write_flags(int flags, char *text, size_t size)
 {
     static const char *const access[] = {[O_RDONLY] = "read", [O_WRONLY] = "write", [O_RDWR] = "read,write"};
     int mode = flags & O_ACCMODE, rest = flags & ~(O_ACCMODE | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     size_t at;
 
     if (mode != O_RDONLY && mode != O_WRONLY && mode != O_RDWR)
-        return 0;
+        return NULL;
     at = (size_t)snprintf(text, size, "%s", access[mode]);
     for (size_t i = 0; i < sizeof(flag_names) / sizeof(flag_names[0]); i++) {
         if ((rest & flag_names[i].flag) != flag_names[i].flag)
@@ -230,7 +231,14 @@ static int write_flags(int flags, char *text, size_t size)
         at += (size_t)snprintf(text + at, size - at, ",%s", flag_names[i].name);
         rest &= ~flag_names[i].flag;
     }
-    return (rest & ~O_LARGEFILE) == 0;
+    return (rest & ~O_LARGEFILE) == 0 ? text : NULL;
+}
+
+/* Return: TEXT; NULL: it has more than permission bits. */
+static const char *write_mode(unsigned mode, char *text, size_t size)
+{
+    snprintf(text, size, "%o", mode);
+    return mode <= 0777 ? text : NULL;
 }
 
 /* What an answer says that is none of success. Takes TEXT. */
@@ -251,44 +259,12 @@ static int judge_refusal(char *text, char **ret_json)
     return r;
 }
 
-int confine_fence_open(struct confine_fence *fence, const char *path, int flags, unsigned mode, int *ret_fd,
-                       char **ret_json)
+/* A request of COUNT words; where one is NULL the call was wrong. @ret_fd: what was opened; NULL: nothing is
+ * to be. */
+static int request(const struct confine_fence *fence, const char *const *words, size_t count, int *ret_fd,
+                   char **ret_json)
 {
-    char names[128], bits[16], *text = NULL;
-    struct iovec words[4] = {{(char *)(size_t) "open", 5}, {names, 0}, {bits, 0}, {NULL, 0}};
-    int fd = -1, r;
-
-    if (ret_json)
-        *ret_json = NULL;
-    if (!fence || !path || !ret_fd || mode > 0777 || !write_flags(flags, names, sizeof(names)))
-        return CONFINE_E_ARGUMENT;
-    if (strlen(path) >= PATH_MAX) {
-        errno = ENAMETOOLONG;
-        return CONFINE_E_SYSTEM;
-    }
-    snprintf(bits, sizeof(bits), "%o", mode);
-    words[1].iov_len = strlen(names) + 1;
-    words[2].iov_len = strlen(bits) + 1;
-    words[3] = (struct iovec){(char *)(size_t)path, strlen(path) + 1};
-    r = talk(fence, words, 4, &text, &fd);
-    if (r != CONFINE_OK)
-        return r;
-    if (json_is_word(json_look(text, "type"), "opened") && fd >= 0) {
-        *ret_fd = fd;
-        free(text);
-        return CONFINE_OK;
-    }
-    call_close(fd);
-    return judge_refusal(text, ret_json);
-}
-
-/* --- names ---------------------------------------------------------------------------------------------- */
-
-/* A request of WORDS, up to a NULL, which is answered without a descriptor. */
-static int change(const struct confine_fence *fence, const char *const *words, char **ret_json)
-{
-    struct iovec pieces[4];
-    size_t count = 0;
+    struct iovec pieces[WORDS_MOST];
     char *text = NULL;
     int fd = -1, r;
 
@@ -296,43 +272,59 @@ static int change(const struct confine_fence *fence, const char *const *words, c
         *ret_json = NULL;
     if (!fence)
         return CONFINE_E_ARGUMENT;
-    for (; words[count]; count++) {
-        if (strlen(words[count]) >= PATH_MAX) {
+    for (size_t i = 0; i < count; i++)
+        if (!words[i])
+            return CONFINE_E_ARGUMENT;
+    for (size_t i = 0; i < count; i++) {
+        pieces[i] = (struct iovec){(char *)(size_t)words[i], strlen(words[i]) + 1};
+        if (pieces[i].iov_len > PATH_MAX) {
             errno = ENAMETOOLONG;
             return CONFINE_E_SYSTEM;
         }
-        pieces[count] = (struct iovec){(char *)(size_t)words[count], strlen(words[count]) + 1};
     }
     r = talk(fence, pieces, count, &text, &fd);
     if (r != CONFINE_OK)
         return r;
-    call_close(fd);
-    if (!json_is_word(json_look(text, "type"), "done"))
+    if (!json_is_word(json_look(text, "type"), ret_fd ? "opened" : "done") || (ret_fd && fd < 0)) {
+        call_close(fd);
         return judge_refusal(text, ret_json);
+    }
     free(text);
+    if (ret_fd)
+        *ret_fd = fd;
+    else
+        call_close(fd);
     return CONFINE_OK;
+}
+
+int confine_fence_open(struct confine_fence *fence, const char *path, int flags, unsigned mode, int *ret_fd,
+                       char **ret_json)
+{
+    char names[128], bits[16];
+    const char *const words[] = {"open", write_flags(flags, names, sizeof(names)),
+                                 write_mode(mode, bits, sizeof(bits)), path};
+
+    if (ret_fd)
+        return request(fence, words, 4, ret_fd, ret_json);
+    if (ret_json)
+        *ret_json = NULL;
+    return CONFINE_E_ARGUMENT;
 }
 
 int confine_fence_mkdir(struct confine_fence *fence, const char *path, unsigned mode, char **ret_json)
 {
     char bits[16];
 
-    if (!path || mode > 0777)
-        return CONFINE_E_ARGUMENT;
-    snprintf(bits, sizeof(bits), "%o", mode);
-    return change(fence, (const char *const[]){"mkdir", bits, path, NULL}, ret_json);
+    return request(fence, (const char *const[]){"mkdir", write_mode(mode, bits, sizeof(bits)), path}, 3, NULL,
+                   ret_json);
 }
 
 int confine_fence_remove(struct confine_fence *fence, const char *path, char **ret_json)
 {
-    if (!path)
-        return CONFINE_E_ARGUMENT;
-    return change(fence, (const char *const[]){"remove", path, NULL}, ret_json);
+    return request(fence, (const char *const[]){"remove", path}, 2, NULL, ret_json);
 }
 
 int confine_fence_rename(struct confine_fence *fence, const char *from, const char *to, char **ret_json)
 {
-    if (!from || !to)
-        return CONFINE_E_ARGUMENT;
-    return change(fence, (const char *const[]){"rename", from, to, NULL}, ret_json);
+    return request(fence, (const char *const[]){"rename", from, to}, 3, NULL, ret_json);
 }

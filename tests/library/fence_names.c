@@ -47,6 +47,10 @@ static const struct named {
     {"what has something protected in it", "rename", "box", "new", CONFINE_E_REFUSED, 0, "protected",
      "box/in", NULL},
     {"a file over a directory", "rename", "file", "sub", CONFINE_E_SYSTEM, EISDIR, NULL, "file", NULL},
+    {"a directory without a path", "mkdir", NULL, NULL, CONFINE_E_ARGUMENT, 0, NULL, NULL, NULL},
+    {"nothing goes without a path", "remove", NULL, NULL, CONFINE_E_ARGUMENT, 0, NULL, NULL, NULL},
+    {"another name without the old one", "rename", NULL, "new", CONFINE_E_ARGUMENT, 0, NULL, NULL, "new"},
+    {"another name without it", "rename", "file", NULL, CONFINE_E_ARGUMENT, 0, NULL, "file", NULL},
     {"a file to a name with a slash", "rename", "file", "new/", CONFINE_E_SYSTEM, ENOTDIR, NULL, "file",
      NULL},
 };
@@ -61,7 +65,7 @@ static int change(struct confine_fence *fence, const struct named *row, char **j
 TEST_EACH(names_are_made_and_removed_where_they_may, struct named, named)
 {
     struct confine_fence *fence;
-    char *json = NULL, expected[128];
+    char left[] = "of an earlier call", *json = left, expected[128];
 
     fill();
     put(work, "file", "file");
@@ -76,6 +80,7 @@ TEST_EACH(names_are_made_and_removed_where_they_may, struct named, named)
     check_int(change(fence, row, &json), row->result);
     if (row->errnum)
         check_int(errno, row->errnum);
+    need(json != left); /* whoever frees it after every call has one to free, or NULL */
     snprintf(expected, sizeof(expected), "\"reason\": \"%s\"", row->reason ? row->reason : "");
     if (row->reason)
         check_has(json, expected);
