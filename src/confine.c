@@ -11,17 +11,13 @@
 #include "confine_start.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define ANSWER_MS 60000 /* how long a JSON answer may take */
-#define END_MS    30000 /* how long a run that is killed may take to be gone */
 #define TEXT_MOST (64 << 20)
 
 struct confine_run {
@@ -253,9 +249,6 @@ void confine_run_unref(struct confine_run *run)
     if (!run)
         return;
     shutdown(run->control, SHUT_RDWR); /* which ends the run, also where a fork of the caller holds a copy */
-    if (start_wait(run->pidfd, END_MS) != CONFINE_OK) {
-        start_kill(run->pidfd);
-        start_wait(run->pidfd, END_MS);
-    }
+    start_end(run->pidfd);
     free_run(run);
 }

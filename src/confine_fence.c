@@ -16,7 +16,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +24,6 @@
 #include <unistd.h>
 
 #define READY_MS    60000 /* how long the policy may take to be looked up */
-#define END_MS      30000
 #define ANSWER_MOST 65536
 #define WORDS_MOST  4
 
@@ -44,19 +42,6 @@ static const struct {
 };
 
 /* --- packets -------------------------------------------------------------------------------------------- */
-
-/* Waits until there is something to read, or the other end is closed; a signal of the caller's begins the
- * time anew. */
-static int wait_for(int socket, int timeout_ms)
-{
-    struct pollfd answer = {.fd = socket, .events = POLLIN};
-    int ready;
-
-    do
-        ready = poll(&answer, 1, timeout_ms);
-    while (ready < 0 && errno == EINTR);
-    return ready > 0 ? CONFINE_OK : ready == 0 ? CONFINE_E_TIMEOUT : CONFINE_E_SYSTEM;
-}
 
 /*
  * One packet, and the descriptor that came with it.
@@ -144,7 +129,7 @@ static int talk(const struct confine_fence *fence, const struct iovec *words, si
 static int hear_ready(const struct confine_fence *fence, char **ret_json)
 {
     char *text = NULL;
-    int fd = -1, r = wait_for(fence->socket, READY_MS);
+    int fd = -1, r = start_poll(fence->socket, READY_MS);
 
     if (r == CONFINE_OK)
         r = receive(fence->socket, &text, &fd);
@@ -204,10 +189,8 @@ void confine_fence_unref(struct confine_fence *fence)
         return;
     if (fence->socket >= 0)
         shutdown(fence->socket, SHUT_RDWR); /* which ends it, also where a fork of the caller holds a copy */
-    if (fence->pidfd >= 0 && start_wait(fence->pidfd, END_MS) != CONFINE_OK) {
-        start_kill(fence->pidfd);
-        start_wait(fence->pidfd, END_MS);
-    }
+    if (fence->pidfd >= 0)
+        start_end(fence->pidfd);
     call_close(fence->socket);
     call_close(fence->pidfd);
     free(fence);

@@ -34,7 +34,8 @@
 #ifndef CLONE_PIDFD
 #define CLONE_PIDFD 0x00001000
 #endif
-#define ID_PIDFD 3 /* P_PIDFD, which older headers lack */
+#define END_MS   30000 /* how long it may take to be gone, told or killed */
+#define ID_PIDFD 3     /* P_PIDFD, which older headers lack */
 
 /* What the two processes get, and how far they came. */
 struct spawning {
@@ -199,20 +200,27 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-int start_wait(int pidfd, int timeout_ms)
+int start_poll(int fd, int timeout_ms)
 {
-    struct pollfd end = {.fd = pidfd, .events = POLLIN};
+    struct pollfd waited = {.fd = fd, .events = POLLIN};
     int64_t until = now_ms() + timeout_ms;
-    siginfo_t info;
     int ready;
 
     do {
         int64_t left = until - now_ms();
 
-        ready = poll(&end, 1, timeout_ms < 0 ? -1 : left > 0 ? (int)left : 0);
+        ready = poll(&waited, 1, timeout_ms < 0 ? -1 : left > 0 ? (int)left : 0);
     } while (ready < 0 && errno == EINTR);
-    if (ready <= 0)
-        return ready == 0 ? CONFINE_E_TIMEOUT : CONFINE_E_SYSTEM;
+    return ready > 0 ? CONFINE_OK : ready == 0 ? CONFINE_E_TIMEOUT : CONFINE_E_SYSTEM;
+}
+
+int start_wait(int pidfd, int timeout_ms)
+{
+    int r = start_poll(pidfd, timeout_ms);
+    siginfo_t info;
+
+    if (r != CONFINE_OK)
+        return r;
     /* Only a caller who is process 1, or a subreaper, has become its parent. For everybody else this is
      * ECHILD. */
     waitid((idtype_t)ID_PIDFD, (id_t)pidfd, &info, WEXITED | WNOHANG);
@@ -222,4 +230,12 @@ int start_wait(int pidfd, int timeout_ms)
 void start_kill(int pidfd)
 {
     kernel_call(SYS_pidfd_send_signal, pidfd, SIGKILL, 0, 0, 0, 0);
+}
+
+void start_end(int pidfd)
+{
+    if (start_wait(pidfd, END_MS) == CONFINE_OK)
+        return;
+    start_kill(pidfd);
+    start_wait(pidfd, END_MS);
 }

@@ -25,14 +25,21 @@ struct start {
 int start_program(const struct start *start, int *ret_pidfd);
 
 /*
- * start_wait() - wait for the end of what start_program() started.
+ * start_poll() - wait until @fd can be read, or its other end is closed; signals of the caller's do not
+ * count.
  * @timeout_ms: -1: without end
  *
  * Return: CONFINE_OK, CONFINE_E_TIMEOUT or CONFINE_E_SYSTEM.
  */
+int start_poll(int fd, int timeout_ms);
+
+/* start_wait() - the same for the end of what start_program() started. */
 int start_wait(int pidfd, int timeout_ms);
 
 /* start_kill() - SIGKILL to it. */
 void start_kill(int pidfd);
+
+/* start_end() - wait for the end of what has been told to end, and kill it if that does not come. */
+void start_end(int pidfd);
 
 #endif
