@@ -4,7 +4,6 @@
 Should:  try the same in both, in directories of its own, and name each difference.
 Mustn't: need an account or a network but for npm.
 """
-import json
 import os
 import shutil
 import signal
@@ -14,7 +13,9 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, '..')]
+import pinned  # noqa: E402
 from tap import Tap  # noqa: E402
 
 CONFINE = os.environ['CONFINE_STAGE'] + '/bin/confine'
@@ -64,15 +65,9 @@ def probe(words, port, environment, work):
 
 def install(top):
     """Return: the program, or why it cannot be had."""
-    with open(top + '/package.json', 'w') as file:
-        json.dump({'private': True, 'dependencies': {PACKAGE: VERSION}}, file)
-    done = subprocess.run(['npm', 'install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'], cwd=top, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, timeout=600, check=False)
-    if done.returncode:
-        return None, f'npm cannot install it: {done.stdout.strip().splitlines()[-1:]}'
-    with open(top + '/package-lock.json') as file:
-        there = json.load(file)['packages']['node_modules/' + PACKAGE]
-    assert (there['version'], there['integrity']) == (VERSION, INTEGRITY), there
+    missing = pinned.install(top, PACKAGE, VERSION, INTEGRITY)
+    if missing:
+        return None, missing
     for directory, _, files in os.walk(top + '/node_modules'):
         if 'codex' in files and directory.endswith('/bin'):
             return os.path.join(directory, 'codex'), None

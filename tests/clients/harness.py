@@ -20,7 +20,8 @@ import traceback
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, '..'))
+sys.path[:0] = [HERE, os.path.join(HERE, '..')]
+import pinned  # noqa: E402
 from tap import Tap  # noqa: E402
 
 STAGE = os.environ['CONFINE_STAGE']
@@ -129,19 +130,10 @@ class Place:
 
     def install(self):
         """Return: None, or why it cannot be had."""
-        with open(os.path.join(self.root, 'package.json'), 'w') as file:
-            json.dump({'private': True, 'dependencies': {HARNESS: VERSION}}, file)
         environment = dict(os.environ)
         cache = environment.get('npm_config_cache', '/')
         environment.update(HOME=self.root, npm_config_cache=cache if os.access(cache, os.W_OK) and cache != '/' else self.root + '/cache')
-        done = subprocess.run(['npm', 'install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', f'--before={BEFORE}'], cwd=self.root,
-                              env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600, check=False)
-        if done.returncode:
-            return f'npm cannot install it: {done.stdout.strip().splitlines()[-1:]}'
-        with open(self.root + '/package-lock.json') as file:
-            there = json.load(file)['packages']['node_modules/' + HARNESS]
-        assert (there['version'], there['integrity']) == (VERSION, INTEGRITY), there
-        return None
+        return pinned.install(self.root, HARNESS, VERSION, INTEGRITY, f'--before={BEFORE}', env=environment)
 
     def settle(self, uid, model, backend):
         """A home and a workspace for a user, and the script of the page as the shell, with that backend."""
