@@ -31,6 +31,9 @@ class Event:
         """How many lines were dropped before this one, because nobody read them in time."""
         return int(self.raw.get('lost', 0))
 
+    def _text(self, name: str) -> Optional[str]:
+        return None if self.raw[name] is None else str(self.raw[name])
+
 
 @dataclass(frozen=True)
 class StartedEvent(Event):
@@ -113,12 +116,12 @@ class AskEvent(Event):
     @property
     def path(self) -> Optional[str]:
         """None for a connection."""
-        return self.raw['path'] if self.raw['path'] is None else str(self.raw['path'])
+        return self._text('path')
 
     @property
     def address(self) -> Optional[str]:
         """name:port of a connection, which can be allowed for the run, and not once; else None."""
-        return self.raw['address'] if self.raw['address'] is None else str(self.raw['address'])
+        return self._text('address')
 
     @property
     def reads(self) -> bool:
@@ -127,7 +130,7 @@ class AskEvent(Event):
 
     @property
     def executable(self) -> Optional[str]:
-        return self.raw['executable'] if self.raw['executable'] is None else str(self.raw['executable'])
+        return self._text('executable')
 
     @property
     def timeout(self) -> float:
@@ -151,7 +154,7 @@ class AnsweredEvent(Event):
     @property
     def reason(self) -> Optional[str]:
         """Why not, although nobody denied it."""
-        return self.raw['reason'] if self.raw['reason'] is None else str(self.raw['reason'])
+        return self._text('reason')
 
 
 @dataclass(frozen=True)
