@@ -23,152 +23,114 @@ enum { PROXY_PORT = 3128 };
 /* --- before ----------------------------------------------------------------------------------------------
  */
 
-static int prepare_world(struct trial *trial, const struct list *list, struct world *world)
+static int read_list(struct trial *trial, struct list *ret_list)
 {
-    static const char *const no_name = "no rule is of a name";
-    const char *why = world->name && !list->named ? no_name : NULL;
+    const char *why = list_read(trial->battery, ret_list);
 
+    return why ? place_skip(trial, why) : 0;
+}
+
+/* Orders for OTHER: a host that is not listed, on the port of one that is; and the world that both are in. */
+static int prepare_to(struct trial *trial, const struct list *list, const char *other, struct world *world)
+{
+    snprintf(OTHER(&trial->order), PLACE_SIZE, "%s", other);
+    snprintf(HOST(&trial->order), PLACE_SIZE, "%s", list->host);
+    OTHER_PORT(&trial->order) = HOST_PORT(&trial->order) = list->port;
     world->proxy_port = list->port == PROXY_PORT ? PROXY_PORT + 1 : PROXY_PORT;
     world->ports[0] = list->port;
     world->ports[1] = list->other_port;
     world->ports[2] = list->second_port;
-    list_add_options(trial);
-    return why ? place_skip(trial, why) : world_make(trial, world);
-}
-
-/* Orders for OTHER: a host that is not listed, on the port of one that is. NULL: a name. */
-static int prepare_to(struct trial *trial, struct list *list, const char *other, struct world *world)
-{
-    const char *why = list_read(trial->battery, list);
-
-    if (why)
-        return place_skip(trial, why);
-    snprintf(OTHER(&trial->order), PLACE_SIZE, "%s", other ? other : list->other);
-    snprintf(HOST(&trial->order), PLACE_SIZE, "%s", list->host);
-    OTHER_PORT(&trial->order) = HOST_PORT(&trial->order) = list->port;
+    trial->order.number[2] = world->proxy_port;
     trial->order.number[3] = list->wildcard;
-    return prepare_world(trial, list, world);
+    list_add_options(trial);
+    return world->name && !list->named ? place_skip(trial, "no rule is of a name") : world_make(trial, world);
 }
 
-static int prepare_name(struct trial *trial)
+/* To PLACE, written with BEFORE. */
+#define TO(to, before, place)                                                                                \
+    static int prepare_##to(struct trial *trial)                                                             \
+    {                                                                                                        \
+        struct world world = {.name = NULL};                                                                 \
+        struct list list;                                                                                    \
+        char other[PLACE_SIZE];                                                                              \
+        int result = read_list(trial, &list);                                                                \
+                                                                                                             \
+        snprintf(other, sizeof(other), "%s%s", before, place);                                               \
+        return result ? result : prepare_to(trial, &list, other, &world);                                    \
+    }
+
+TO(name, "", list.other)
+TO(four, "", list.four)
+TO(six, "", list.six)
+TO(mapped, "::ffff:", list.four)
+TO(pool, "", "198.18.77.77") /* as a name is given one inside, and no name has it */
+
+/* The listed host, on another port. */
+static int prepare_on(struct trial *trial, const struct list *list, long port)
 {
     struct world world = {.name = NULL};
-    struct list list;
+    int result = prepare_to(trial, list, list->host, &world);
 
-    return prepare_to(trial, &list, NULL, &world);
+    OTHER_PORT(&trial->order) = port;
+    return result;
 }
 
-static const char *list_four(const struct list *list)
-{
-    return list->four;
-}
-
-static const char *list_six(const struct list *list)
-{
-    return list->six;
-}
-
-/* To an address of the list's others, written with BEFORE. */
-static int prepare_address(struct trial *trial, const char *(*address)(const struct list *list),
-                           const char *before)
-{
-    struct world world = {.name = NULL};
-    struct list list;
-    const char *why = list_read(trial->battery, &list);
-    char text[PLACE_SIZE];
-
-    if (why)
-        return place_skip(trial, why);
-    snprintf(text, sizeof(text), "%s%s", before, address(&list));
-    return prepare_to(trial, &list, text, &world);
-}
-
-static int prepare_four(struct trial *trial)
-{
-    return prepare_address(trial, list_four, "");
-}
-
-static int prepare_six(struct trial *trial)
-{
-    return prepare_address(trial, list_six, "");
-}
-
-static int prepare_mapped(struct trial *trial)
-{
-    return prepare_address(trial, list_four, "::ffff:");
-}
-
-/* An address as a name is given one inside, and no name has. */
-static int prepare_pool(struct trial *trial)
-{
-    struct world world = {.name = NULL};
-    struct list list;
-
-    return prepare_to(trial, &list, "198.18.77.77", &world);
-}
-
-/* The listed host, on a port that nobody is listed with. */
+/* One that nobody is listed with. */
 static int prepare_port(struct trial *trial)
 {
-    struct world world = {.name = NULL};
     struct list list;
-    const char *why = list_read(trial->battery, &list);
-    int result = why ? place_skip(trial, why) : prepare_to(trial, &list, list.host, &world);
+    int result = read_list(trial, &list);
 
-    OTHER_PORT(&trial->order) = list.other_port;
-    return result;
+    return result ? result : prepare_on(trial, &list, list.other_port);
 }
 
-/* The listed host, on the port of another one. */
+/* That of another listed host. */
 static int prepare_crossed(struct trial *trial)
 {
-    struct world world = {.name = NULL};
     struct list list;
-    const char *why = list_read(trial->battery, &list);
-    int result;
+    int result = read_list(trial, &list);
 
-    if (!why && !*list.second)
-        why = "no two rules have different ports";
-    result = why ? place_skip(trial, why) : prepare_to(trial, &list, list.host, &world);
-    OTHER_PORT(&trial->order) = list.second_port;
-    return result;
+    if (result == 0 && !*list.second)
+        result = place_skip(trial, "no two rules have different ports");
+    return result ? result : prepare_on(trial, &list, list.second_port);
 }
 
 /* What must be of a name. */
+static int prepare_of_name(struct trial *trial, const struct list *list)
+{
+    struct world world = {.name = list->host, .four = WORLD_HOST};
+
+    return prepare_to(trial, list, list->other, &world);
+}
+
 static int prepare_named(struct trial *trial)
 {
-    struct world world = {.name = "", .four = WORLD_HOST};
     struct list list;
-    const char *why = list_read(trial->battery, &list);
+    int result = read_list(trial, &list);
 
-    if (why)
-        return place_skip(trial, why);
-    world.name = list.host;
-    return prepare_to(trial, &list, NULL, &world);
+    return result ? result : prepare_of_name(trial, &list);
 }
 
 static int prepare_below(struct trial *trial)
 {
     struct list list;
-    const char *why = list_read(trial->battery, &list);
+    int result = read_list(trial, &list);
 
-    return !why && list.wildcard ? place_skip(trial, "the rule has all that is below its name")
-                                 : prepare_named(trial);
+    if (result == 0 && list.wildcard)
+        result = place_skip(trial, "the rule has all that is below its name");
+    return result ? result : prepare_of_name(trial, &list);
 }
 
 /* The listed name leads where no list leads. */
 static int prepare_leading(struct trial *trial, const char *four, const char *six, bool private)
 {
-    struct world world = {.four = four, .six = six, .no_witness = true};
     struct list list;
-    const char *why = list_read(trial->battery, &list);
+    struct world world = {.name = list.host, .four = four, .six = six, .no_witness = true};
+    int result = read_list(trial, &list);
 
-    if (!why && private && list.private)
-        why = "the rule allows private addresses";
-    if (why)
-        return place_skip(trial, why);
-    world.name = list.host;
-    return prepare_to(trial, &list, list.host, &world);
+    if (result == 0 && private && list.private)
+        result = place_skip(trial, "the rule allows private addresses");
+    return result ? result : prepare_to(trial, &list, list.host, &world);
 }
 
 #define LEADING(name, four, six, private)                                                                    \
@@ -200,7 +162,6 @@ static int with_proxy(struct trial *trial, int (*prepare)(struct trial *trial))
     int result = prepare(trial);
 
     trial->enter = enter_proxy;
-    trial->order.number[2] = HOST_PORT(&trial->order) == PROXY_PORT ? PROXY_PORT + 1 : PROXY_PORT;
     if (!trial->battery->proxy)
         place_option(trial, "--proxy-env");
     return result;
@@ -232,12 +193,10 @@ static int prepare_turn(struct trial *trial)
     static char turned[PLACE_SIZE];
     struct world world = {.turned = turned};
     struct list list;
-    const char *why = list_read(trial->battery, &list);
+    int result = read_list(trial, &list);
 
-    if (why)
-        return place_skip(trial, why);
     snprintf(turned, sizeof(turned), "http://%s:%ld/", list.other, list.port);
-    return prepare_to(trial, &list, NULL, &world);
+    return result ? result : prepare_to(trial, &list, list.other, &world);
 }
 
 /* --- outside ---------------------------------------------------------------------------------------------

@@ -20,13 +20,19 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* The same way to both; what the first came to is seen outside. */
-static int try_both(const struct order *order, way *goes)
+/* To the listed host; what it came to is seen outside. */
+static void say_witness(const struct order *order, way *goes)
 {
     char witness[MARK_SIZE];
 
     witness_write(order, witness);
     goes(HOST(order), HOST_PORT(order), witness);
+}
+
+/* The same way to both. */
+static int try_both(const struct order *order, way *goes)
+{
+    say_witness(order, goes);
     return goes(OTHER(order), OTHER_PORT(order), order->mark);
 }
 
@@ -42,18 +48,10 @@ BOTH(tunnel, talk_tunnel)
 BOTH(absolute, talk_absolute)
 BOTH(socks, talk_socks)
 
-static void say_witness(const struct order *order)
-{
-    char witness[MARK_SIZE];
-
-    witness_write(order, witness);
-    talk_stream(HOST(order), HOST_PORT(order), witness);
-}
-
 int listed_datagram(const struct order *order, struct answer *answer)
 {
     (void)answer;
-    say_witness(order);
+    say_witness(order, talk_stream);
     return talk_datagram(OTHER(order), OTHER_PORT(order), order->mark);
 }
 
@@ -61,7 +59,7 @@ int listed_datagram(const struct order *order, struct answer *answer)
 int listed_quic(const struct order *order, struct answer *answer)
 {
     (void)answer;
-    say_witness(order);
+    say_witness(order, talk_stream);
     return talk_datagram(HOST(order), HOST_PORT(order), order->mark);
 }
 
@@ -72,7 +70,7 @@ int listed_metadata(const struct order *order, struct answer *answer)
     int result = 0;
 
     (void)answer;
-    say_witness(order);
+    say_witness(order, talk_stream);
     for (size_t i = 0; i < ITEMS(addresses); i++)
         result = talk_stream(addresses[i], HOST_PORT(order), order->mark);
     return result;
@@ -95,7 +93,7 @@ static int ask_each(const struct order *order, const char *below, const unsigned
 {
     int result = 0;
 
-    say_witness(order);
+    say_witness(order, talk_stream);
     for (size_t i = 0; i < count; i++)
         result = ask(order, below, types[i], stream);
     return result;
@@ -135,7 +133,7 @@ int listed_ask_elsewhere(const struct order *order, struct answer *answer)
     char name[MARK_SIZE + PLACE_SIZE];
 
     (void)answer;
-    say_witness(order);
+    say_witness(order, talk_stream);
     snprintf(name, sizeof(name), "%s.%s", order->mark, HOST(order));
     return talk_ask_at(OTHER(order), name);
 }
@@ -145,7 +143,7 @@ int listed_tunnel_name(const struct order *order, struct answer *answer)
     char name[MARK_SIZE + PLACE_SIZE], witness[MARK_SIZE];
 
     (void)answer;
-    say_witness(order);
+    say_witness(order, talk_stream);
     witness_write(order, witness);
     snprintf(name, sizeof(name), "%s.%s", order->mark, OTHER(order));
     return talk_tunnel(name, OTHER_PORT(order), witness);
@@ -154,12 +152,11 @@ int listed_tunnel_name(const struct order *order, struct answer *answer)
 /* Names that begin or end as the listed one does. */
 static int try_confusions(const struct order *order, way *goes)
 {
-    char name[2 * PLACE_SIZE], witness[MARK_SIZE];
+    char name[2 * PLACE_SIZE];
     const char *dot = order->number[3] ? strchr(HOST(order), '.') : NULL;
     int result;
 
-    witness_write(order, witness);
-    goes(HOST(order), HOST_PORT(order), witness);
+    say_witness(order, goes);
     snprintf(name, sizeof(name), "x%s", dot ? dot + 1 : HOST(order));
     goes(name, OTHER_PORT(order), order->mark);
     snprintf(name, sizeof(name), "%s.%s", HOST(order), OTHER(order));
@@ -184,24 +181,15 @@ int listed_confused_tunnel(const struct order *order, struct answer *answer)
 /* Two names in one, of which one reader sees the first, and another one the last. */
 int listed_zero(const struct order *order, struct answer *answer)
 {
-    char name[2 * PLACE_SIZE], witness[MARK_SIZE];
+    char name[2 * PLACE_SIZE];
     size_t first = strlen(OTHER(order)), last = strlen(HOST(order));
-    union name ignored;
-    int fd, result;
 
     (void)answer;
-    witness_write(order, witness);
-    talk_socks(HOST(order), HOST_PORT(order), witness);
+    say_witness(order, talk_socks);
     memcpy(name, OTHER(order), first + 1);
     name[first + 1] = '.';
     memcpy(name + first + 2, HOST(order), last + 1);
-    fd = talk_proxy();
-    result = fd < 0 ? -fd : talk_greet_socks(fd, 1, name, first + 2 + last, OTHER_PORT(order), &ignored);
-    if (result == 0)
-        result = talk_say(fd, order->mark, MARK_SIZE - 1, NULL);
-    if (fd >= 0)
-        close(fd);
-    return result;
+    return talk_socks_to(name, first + 2 + last, OTHER_PORT(order), order->mark);
 }
 
 /* The machine's own loopback, in spellings that some readers take for an address. */
@@ -209,12 +197,10 @@ int listed_spellings(const struct order *order, struct answer *answer)
 {
     static const char *const spellings[] = {"127.0.0.1", "2130706433", "0x7f000001", "0177.0.0.1",
                                             "127.1",     "localhost",  "[::1]",      "[::ffff:127.0.0.1]"};
-    char witness[MARK_SIZE];
     int result = 0;
 
     (void)answer;
-    witness_write(order, witness);
-    talk_tunnel(HOST(order), HOST_PORT(order), witness);
+    say_witness(order, talk_tunnel);
     for (size_t i = 0; i < ITEMS(spellings); i++)
         result = talk_tunnel(spellings[i], HOST_PORT(order), order->mark);
     return result;
@@ -225,12 +211,7 @@ int listed_spellings(const struct order *order, struct answer *answer)
 
 static int say_to_host(const struct order *order, const void *bytes, size_t size)
 {
-    int fd = talk_dial(HOST(order), HOST_PORT(order), SOCK_STREAM);
-    int result = fd < 0 ? -fd : talk_say(fd, bytes, size, NULL);
-
-    if (fd >= 0)
-        close(fd);
-    return result;
+    return talk_once(talk_dial(HOST(order), HOST_PORT(order), SOCK_STREAM), bytes, size);
 }
 
 static int hello_to_host(const struct order *order, const char *name, const char *text, int pieces)
@@ -271,33 +252,21 @@ int listed_hello_nameless(const struct order *order, struct answer *answer)
 int listed_hello_tunnel(const struct order *order, struct answer *answer)
 {
     unsigned char bytes[1024];
-    char request[2 * PLACE_SIZE], witness[MARK_SIZE], said[DATA_SIZE];
-    int fd = talk_proxy(), result = fd < 0 ? -fd : 0;
 
     (void)answer;
-    witness_write(order, witness);
-    talk_tunnel(HOST(order), HOST_PORT(order), witness);
-    snprintf(request, sizeof(request), "CONNECT %.200s:%ld HTTP/1.1\r\nHost: %.200s\r\n\r\n", HOST(order),
-             HOST_PORT(order), HOST(order));
-    if (result == 0)
-        result = talk_say(fd, request, strlen(request), said);
-    if (result == 0)
-        result = talk_say(fd, bytes, talk_hello(OTHER(order), order->mark, 1, bytes, sizeof(bytes)), NULL);
-    if (fd >= 0)
-        close(fd);
-    return result;
+    say_witness(order, talk_tunnel);
+    return talk_once(talk_tunnel_to(HOST(order), HOST_PORT(order)), bytes,
+                     talk_hello(OTHER(order), order->mark, 1, bytes, sizeof(bytes)));
 }
 
 /* A request to the listed host whose head is FORM, with the mark's name of another one in it. */
 static int try_request(const struct order *order, const char *form)
 {
-    char request[2 * PLACE_SIZE], other[MARK_SIZE + PLACE_SIZE], witness[MARK_SIZE], number[16];
+    char request[2 * PLACE_SIZE], other[MARK_SIZE + PLACE_SIZE];
     size_t at = 0;
 
-    witness_write(order, witness);
-    talk_request(HOST(order), HOST_PORT(order), witness);
+    say_witness(order, talk_request);
     snprintf(other, sizeof(other), "%s.%.200s", order->mark, OTHER(order));
-    snprintf(number, sizeof(number), "%ld", HOST_PORT(order));
     for (; *form && at + sizeof(other) < sizeof(request); form++)
         if (*form == '%')
             at += (size_t)snprintf(request + at, sizeof(request) - at, "%s", other);
@@ -325,19 +294,13 @@ REQUEST(target, "GET http://%/ HTTP/1.1\r\nHost: =\r\n\r\n")
 /* By the proxy: the request line has one, the head the other. */
 int listed_absolute_header(const struct order *order, struct answer *answer)
 {
-    char request[3 * PLACE_SIZE], witness[MARK_SIZE];
-    int fd = talk_proxy(), result = fd < 0 ? -fd : 0;
+    char request[3 * PLACE_SIZE];
 
     (void)answer;
-    witness_write(order, witness);
-    talk_absolute(HOST(order), HOST_PORT(order), witness);
+    say_witness(order, talk_absolute);
     snprintf(request, sizeof(request), "GET http://%.200s:%ld/ HTTP/1.1\r\nHost: %s.%.200s\r\n\r\n",
              HOST(order), HOST_PORT(order), order->mark, OTHER(order));
-    if (result == 0)
-        result = talk_say(fd, request, strlen(request), NULL);
-    if (fd >= 0)
-        close(fd);
-    return result;
+    return talk_once(talk_proxy(), request, strlen(request));
 }
 
 /* A second request behind the first, to somebody else. */
@@ -388,13 +351,12 @@ int listed_turn(const struct order *order, struct answer *answer)
 int listed_associate(const struct order *order, struct answer *answer)
 {
     unsigned char datagram[10 + MARK_SIZE - 1] = {0, 0, 0, 1};
-    char witness[MARK_SIZE], text[64];
+    char text[64];
     union name there;
     int fd = talk_proxy(), result = fd < 0 ? -fd : talk_greet_socks(fd, 3, "0.0.0.0", 7, 0, &there);
 
     (void)answer;
-    witness_write(order, witness);
-    talk_socks(HOST(order), HOST_PORT(order), witness);
+    say_witness(order, talk_socks);
     memcpy(datagram + 10, order->mark, MARK_SIZE - 1);
     inet_pton(AF_INET, OTHER(order), datagram + 4);
     datagram[8] = (unsigned char)(OTHER_PORT(order) >> 8);

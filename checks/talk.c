@@ -90,7 +90,7 @@ int talk_say(int fd, const void *bytes, size_t size, char *ret_answer)
     return got > 0 ? 0 : got == 0 ? ENODATA : errno;
 }
 
-static int say_once(int fd, const void *bytes, size_t size)
+int talk_once(int fd, const void *bytes, size_t size)
 {
     int result = fd < 0 ? -fd : talk_say(fd, bytes, size, NULL);
 
@@ -101,7 +101,7 @@ static int say_once(int fd, const void *bytes, size_t size)
 
 int talk_stream(const char *host, long port, const char *text)
 {
-    return say_once(talk_dial(host, port, SOCK_STREAM), text, strlen(text));
+    return talk_once(talk_dial(host, port, SOCK_STREAM), text, strlen(text));
 }
 
 int talk_send(const char *host, long port, const void *bytes, size_t size)
@@ -130,7 +130,7 @@ int talk_request(const char *host, long port, const char *text)
     char request[MESSAGE];
 
     snprintf(request, sizeof(request), "GET /%s HTTP/1.1\r\nHost: %s\r\n\r\n", text, host);
-    return say_once(talk_dial(host, port, SOCK_STREAM), request, strlen(request));
+    return talk_once(talk_dial(host, port, SOCK_STREAM), request, strlen(request));
 }
 
 /* --- names -----------------------------------------------------------------------------------------------
@@ -252,22 +252,27 @@ const char *talk_authority(const char *host, long port, char text[PLACE_SIZE])
     return text;
 }
 
-int talk_tunnel(const char *host, long port, const char *text)
+int talk_tunnel_to(const char *host, long port)
 {
     char request[2 * MESSAGE], there[PLACE_SIZE], answer[DATA_SIZE];
-    int fd = talk_proxy(), result = fd < 0 ? -fd : 0;
+    int fd = talk_proxy(), result;
 
+    if (fd < 0)
+        return fd;
     talk_authority(host, port, there);
     snprintf(request, sizeof(request), "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", there, there);
-    if (result == 0)
-        result = talk_say(fd, request, strlen(request), answer);
+    result = talk_say(fd, request, strlen(request), answer);
     if (result == 0 && !strstr(answer, " 200 "))
         result = EACCES;
     if (result == 0)
-        return say_once(fd, text, strlen(text));
-    if (fd >= 0)
-        close(fd);
-    return result;
+        return fd;
+    close(fd);
+    return -result;
+}
+
+int talk_tunnel(const char *host, long port, const char *text)
+{
+    return talk_once(talk_tunnel_to(host, port), text, strlen(text));
 }
 
 int talk_absolute(const char *host, long port, const char *text)
@@ -276,7 +281,7 @@ int talk_absolute(const char *host, long port, const char *text)
 
     talk_authority(host, port, there);
     snprintf(request, sizeof(request), "GET http://%s/%s HTTP/1.1\r\nHost: %s\r\n\r\n", there, text, there);
-    return say_once(talk_proxy(), request, strlen(request));
+    return talk_once(talk_proxy(), request, strlen(request));
 }
 
 int talk_greet_socks(int fd, unsigned char command, const char *name, size_t size, long port,
@@ -301,17 +306,21 @@ int talk_greet_socks(int fd, unsigned char command, const char *name, size_t siz
     return result;
 }
 
-int talk_socks(const char *host, long port, const char *text)
+int talk_socks_to(const char *name, size_t size, long port, const char *text)
 {
     union name ignored;
-    int fd = talk_proxy(),
-        result = fd < 0 ? -fd : talk_greet_socks(fd, 1, host, strlen(host), port, &ignored);
+    int fd = talk_proxy(), result = fd < 0 ? -fd : talk_greet_socks(fd, 1, name, size, port, &ignored);
 
     if (result == 0)
-        return say_once(fd, text, strlen(text));
+        return talk_once(fd, text, strlen(text));
     if (fd >= 0)
         close(fd);
     return result;
+}
+
+int talk_socks(const char *host, long port, const char *text)
+{
+    return talk_socks_to(host, strlen(host), port, text);
 }
 
 /* --- TLS -------------------------------------------------------------------------------------------------

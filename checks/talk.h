@@ -24,6 +24,8 @@ int talk_dial(const char *host, long port, int type);
 /* talk_say() - say it, and wait for an answer. @ret_answer: DATA_SIZE bytes of it; NULL. Return: 0 or an
  * errno. */
 int talk_say(int fd, const void *bytes, size_t size, char *ret_answer);
+/* talk_once() - the same, and it is closed. @fd: -errno stands for why there is none. */
+int talk_once(int fd, const void *bytes, size_t size);
 
 /* talk_send() - one datagram; an answer is of no interest. Return: 0 or an errno. */
 int talk_send(const char *host, long port, const void *bytes, size_t size);
@@ -35,10 +37,14 @@ way talk_stream, talk_request, talk_tunnel, talk_absolute, talk_socks, talk_data
 const char *talk_authority(const char *host, long port, char text[PLACE_SIZE]);
 /* talk_proxy() - a connection to the proxy that `http_proxy` names. Return: a socket or -errno. */
 int talk_proxy(void);
+/* talk_tunnel_to() - what CONNECT to it gives there. Return: a socket or -errno. */
+int talk_tunnel_to(const char *host, long port);
 /* talk_greet_socks() - ask it for what @command does (1: to connect, 3: for datagrams), for @size bytes of a
  * name. Return: 0 or an errno; where it leads is in @ret_address. */
 int talk_greet_socks(int fd, unsigned char command, const char *name, size_t size, long port,
                      union name *ret_address);
+/* talk_socks_to() - talk_socks(), to a name of @size bytes, whatever they are. */
+int talk_socks_to(const char *name, size_t size, long port, const char *text);
 /* talk_hello() - a ClientHello for @name (NULL: for none) with @text for its random bytes. @pieces: records
  * that it comes in. Return: its length. */
 size_t talk_hello(const char *name, const char text[MARK_SIZE], int pieces, unsigned char *bytes,
