@@ -255,15 +255,6 @@ static int prepare_full(struct trial *trial)
 /* --- namespaces and domains ------------------------------------------------------------------------------
  */
 
-static void write_text(const char *path, const char *text)
-{
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-    if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
-        _exit(CANNOT_ENTER);
-    close(fd);
-}
-
 /* number[2]: which namespaces beside that of users, in which we stay who we are. */
 static void enter_namespaces(const struct trial *trial)
 {
@@ -272,11 +263,10 @@ static void enter_namespaces(const struct trial *trial)
     snprintf(uids, sizeof(uids), "%u %u 1\n", geteuid(), geteuid());
     snprintf(gids, sizeof(gids), "%u %u 1\n", getegid(), getegid());
     prctl(PR_SET_DUMPABLE, 1);
-    if (unshare(CLONE_NEWUSER | (int)trial->order.number[2]) != 0)
+    if (unshare(CLONE_NEWUSER | (int)trial->order.number[2]) != 0 ||
+        place_write("/proc/self/setgroups", "deny") != 0 || place_write("/proc/self/gid_map", gids) != 0 ||
+        place_write("/proc/self/uid_map", uids) != 0)
         _exit(CANNOT_ENTER);
-    write_text("/proc/self/setgroups", "deny");
-    write_text("/proc/self/gid_map", gids);
-    write_text("/proc/self/uid_map", uids);
 }
 
 /* The same, and what is at /proc is no /proc. */

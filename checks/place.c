@@ -85,6 +85,17 @@ int place_read(const char *path, char *data, size_t size)
     return (int)length;
 }
 
+int place_write(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? -1 : write(fd, text, strlen(text));
+    int result = length < 0 ? errno : length == (ssize_t)strlen(text) ? 0 : EIO;
+
+    if (fd >= 0)
+        close(fd);
+    return result;
+}
+
 int place_above(char path[PLACE_SIZE], const char *base)
 {
     for (char *slash = strchr(path + strlen(base) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {

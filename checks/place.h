@@ -38,6 +38,8 @@ int place_join(char path[PLACE_SIZE], const char *directory, const char *name);
 int place_above(char path[PLACE_SIZE], const char *base);
 /* place_read() - the first bytes of a file. Return: their number or -errno. */
 int place_read(const char *path, char *data, size_t size);
+/* place_write() - write @text in one piece to a file that is there. Return: 0 or an errno. */
+int place_write(const char *path, const char *text);
 /* place_mark() - write the mark of @order to @fd, which open() has answered. Return: 0 or an errno. */
 int place_mark(int fd, const struct order *order);
 /* place_find() - is there a name that begins so? Return: 1, 0 or -errno. */

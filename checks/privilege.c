@@ -28,33 +28,20 @@ static int answer_of(long result)
     return result < 0 ? errno : 0;
 }
 
-static int write_text(const char *path, const char *text)
-{
-    int fd = open(path, O_WRONLY | O_CLOEXEC), result;
-
-    if (fd < 0)
-        return errno;
-    result = write(fd, text, strlen(text)) < 0 ? errno : 0;
-    close(fd);
-    return result;
-}
-
 /* A user namespace in which we are root. Return: 0 or an errno. */
 static int enter_namespace(int flags)
 {
     char map[64];
     uid_t uid = geteuid();
     gid_t gid = getegid();
-    int result;
 
     if (unshare(CLONE_NEWUSER | flags) != 0)
         return errno;
-    write_text("/proc/self/setgroups", "deny");
+    place_write("/proc/self/setgroups", "deny");
     snprintf(map, sizeof(map), "0 %u 1", gid);
-    write_text("/proc/self/gid_map", map);
+    place_write("/proc/self/gid_map", map);
     snprintf(map, sizeof(map), "0 %u 1", uid);
-    result = write_text("/proc/self/uid_map", map);
-    return result;
+    return place_write("/proc/self/uid_map", map);
 }
 
 /* What this process may do; 0: nothing. */

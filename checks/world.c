@@ -142,16 +142,6 @@ static int make_network(void)
 /* --- namespaces ------------------------------------------------------------------------------------------
  */
 
-static int write_line(const char *path, const char *text)
-{
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    int result = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -errno;
-
-    if (fd >= 0)
-        close(fd);
-    return result;
-}
-
 static int write_maps(const struct battery *battery)
 {
     char uid[40], gid[40];
@@ -159,10 +149,10 @@ static int write_maps(const struct battery *battery)
 
     snprintf(uid, sizeof(uid), "%u %u 1", battery->uid, battery->uid);
     snprintf(gid, sizeof(gid), "%u %u 1", battery->gid, battery->gid);
-    result = write_line("/proc/self/uid_map", uid);
+    result = place_write("/proc/self/uid_map", uid);
     if (result == 0)
-        result = write_line("/proc/self/setgroups", "deny");
-    return result < 0 ? result : write_line("/proc/self/gid_map", gid);
+        result = place_write("/proc/self/setgroups", "deny");
+    return -(result ? result : place_write("/proc/self/gid_map", gid));
 }
 
 /* What says where name servers are, and which names have an address without them. */
