@@ -161,8 +161,7 @@ static int do_crowd(const char *path, const char *go)
     if (open(path, O_WRONLY | O_CLOEXEC) < 0)
         return 1;
     crowd_say("first");
-    while (access(go, F_OK) != 0)
-        usleep(20000);
+    await_file(go);
     for (int i = 0; i < CROWD; i++)
         if (pthread_create(&thread, NULL, crowd_one, NULL) != 0)
             return 2;
