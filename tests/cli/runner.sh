@@ -35,8 +35,7 @@ caught() {
     result $? "$name"
 }
 
-call "$confine" probe -b bubblewrap --json
-if ! python3 -c 'import json, sys; sys.exit(not json.load(open(sys.argv[1]))["backends"][0]["usable"])' "$dir/out"; then
+if ! backend_works bubblewrap; then
     skip "runners" "bubblewrap, which they start, cannot be used here"
     finish
 fi
@@ -179,17 +178,11 @@ result $? "nothing of them is left"
 mark=4${RANDOM}3.$$
 "$confine" run -q "$(with parent)" -w . -- sh -c "sleep $mark & echo x >started; sleep $mark" >"$dir/out" 2>"$dir/err" </dev/null &
 victim=$!
-for i in $(seq 600); do
-    [ ! -e started ] || break
-    sleep 0.05
-done
-[ -e started ] || why "it did not start"
+await test -e started
 kill -KILL "$victim"
 wait "$victim" 2>/dev/null
-for i in $(seq 600); do
-    pgrep -f "sleep $mark|$dir/parent" >/dev/null || break
-    sleep 0.05
-done
+over() { ! pgrep -f "sleep $mark|$dir/parent" >/dev/null; }
+await over
 [ -e started ] && ! pgrep -f "sleep $mark|$dir/parent" >>"$dir/why"
 result $? "SIGKILL of confine: neither the runner nor the command is left"
 

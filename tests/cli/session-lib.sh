@@ -3,7 +3,6 @@
 #   in_session NAME [OPTION]... -- COMMAND   confine run --session, quietly
 #   names          the sessions whose files are there
 #   inside N       the processes `sleep N` in sessions, as seen outside; there N, gone N: is one, is none left?
-#   await CMD...   until it succeeds, for a minute at most
 mkdir -m 0700 "$dir/runtime"
 export XDG_RUNTIME_DIR=$dir/runtime
 place=$XDG_RUNTIME_DIR/confine
@@ -12,13 +11,6 @@ trap '[ "$BASHPID" = $$ ] || exit; for s in $(names); do "$confine" session end 
 
 names() { [ ! -d "$place" ] || (cd "$place" && ls | sed -n 's/\.socket$//p'); }
 in_session() { "$confine" run -q --session "$@"; }
-await() {
-    for _ in $(seq "${CONFINE_AWAIT:-1200}"); do # of 50 ms
-        ! "$@" || return 0
-        sleep 0.05
-    done
-    why "waited in vain: $*"
-}
 
 "$confine" session start probe --owner $$ >"$dir/out" 2>"$dir/err"
 if [ $? -ne 0 ] && grep -Eq 'userns|user namespace|proc-masked|namespaces of a session' "$dir/err"; then

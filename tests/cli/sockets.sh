@@ -8,8 +8,7 @@ backend='--backend=bubblewrap'
 [ "$(id -u)" -ne 0 ] || chown -R 65534:65534 "$dir/w" "$HOME"
 chmod 755 "$dir"
 
-call "$confine" probe -b bubblewrap --json
-if ! python3 -c 'import json, sys; sys.exit(not json.load(open(sys.argv[1]))["backends"][0]["usable"])' "$dir/out"; then
+if ! backend_works bubblewrap; then
     skip "sockets" "bubblewrap cannot be used here"
     finish
 fi

@@ -60,6 +60,21 @@ call() {
     "$@" >"$dir/out" 2>"$dir/err" </dev/null || status=$?
 }
 
+# await WORD...: until it succeeds, for a minute at most.
+await() {
+    for _ in $(seq "${CONFINE_AWAIT:-1200}"); do # of 50 ms
+        ! "$@" || return 0
+        sleep 0.05
+    done
+    why "waited in vain: $*"
+}
+
+# backend_works BACKEND: does it, on this machine?
+backend_works() {
+    call "$confine" probe -b "$1" --json
+    grep -q '"usable": true' "$dir/out"
+}
+
 # has_line TEXT: stderr is exactly one line that begins `confine: ` and holds TEXT.
 has_line() {
     [ "$(wc -l <"$dir/err")" -eq 1 ] || why "stderr is not one line" || return 1

@@ -77,16 +77,11 @@ rm -rf "$shown"
 mark=600.${RANDOM}$$
 "${user[@]}" "$confine" learn -w "$out/w" -- sh -c "echo x >started; sleep $mark" >"$dir/out" 2>"$dir/err" </dev/null &
 victim=$!
-for i in $(seq 600); do
-    [ ! -e started ] || break
-    sleep 0.05
-done
+await test -e started
 kill -KILL "$victim"
 wait "$victim" 2>/dev/null
-for i in $(seq 600); do
-    pgrep -f "sleep $mark" >/dev/null || break
-    sleep 0.05
-done
+over() { ! pgrep -f "sleep $mark" >/dev/null; }
+await over
 [ -e started ] && ! pgrep -fa "sleep $mark" >>"$dir/why"
 result $? "SIGKILL of learn: nothing of the run is left"
 rm -f started
