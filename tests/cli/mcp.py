@@ -185,15 +185,20 @@ def many_and_cancelled():
         same(sum('too many' in answer['result']['content'][0]['text'] for answer in answers), 4)
 
 
+def fill(server):
+    """Three answers that nobody reads, of runs that have ended."""
+    for i in range(3):
+        server.send(id=i, method='tools/call', params={'name': 'run_command', 'arguments': {'command': f'head -c 1100000 /dev/zero; touch did{i}'}})
+    while not all(os.path.exists(f'{server.place}/did{i}') for i in range(3)):
+        time.sleep(0.01)
+    while subprocess.run(['pgrep', '-P', str(server.process.pid)], stdout=subprocess.DEVNULL).returncode == 0:
+        time.sleep(0.05)
+
+
 def slow_reader():
     """Who does not read for a while gets every answer afterwards, and nothing more is begun meanwhile."""
     with Server() as server:
-        for i in range(3):
-            server.send(id=i, method='tools/call', params={'name': 'run_command', 'arguments': {'command': f'head -c 1100000 /dev/zero; touch did{i}'}})
-        while not all(os.path.exists(f'{server.place}/did{i}') for i in range(3)):
-            time.sleep(0.01)
-        while subprocess.run(['pgrep', '-P', str(server.process.pid)], stdout=subprocess.DEVNULL).returncode == 0:
-            time.sleep(0.05)
+        fill(server)
         server.send(id='late', method='tools/call', params={'name': 'run_command', 'arguments': {'command': 'touch late'}})
         seen = {answer['id']: answer['result'] for answer in (server.line() for _ in range(4))}
         same([(i, len(seen[i]['structuredContent']['stdout'])) for i in range(3)], [(i, 1 << 20) for i in range(3)])
@@ -201,12 +206,7 @@ def slow_reader():
         same(server.call('run_command', command='touch late')['isError'], False)
     same((server.status, server.err), (0, b''))
     with Server() as server:  # it is not waited for where the input has ended
-        for i in range(3):
-            server.send(id=i, method='tools/call', params={'name': 'run_command', 'arguments': {'command': f'head -c 1100000 /dev/zero; touch did{i}'}})
-        while not all(os.path.exists(f'{server.place}/did{i}') for i in range(3)):
-            time.sleep(0.01)
-        while subprocess.run(['pgrep', '-P', str(server.process.pid)], stdout=subprocess.DEVNULL).returncode == 0:
-            time.sleep(0.05)
+        fill(server)
     same((server.status, server.err), (0, b''))
 
 

@@ -34,14 +34,20 @@ for place in sys.argv[1:]:
 '''
 
 
-def run(backend, places, answer, options=(), wait='60s', allow=('web.test:80',)):
-    """Return: (lines of the channel, output by place)."""
+def start(backend, command, options=(), wait='60s', allow=('web.test:80',)):
+    """Return: (our end of its channel, process)."""
     ours, theirs = socket.socketpair()
     rules = [word for rule in allow for word in ('--allow', rule)]
     process = subprocess.Popen([*outside.NO_CAPABILITIES, CONFINE, 'run', '-b', backend, *rules, *options, '--ask', wait, '--control', f'fd:{theirs.fileno()}',
-                                '--', 'python3', '-c', CLIENT, *places], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                '--', 'python3', '-c', *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                pass_fds=[theirs.fileno()], cwd='/var/tmp', text=True)
     theirs.close()
+    return ours, process
+
+
+def run(backend, places, answer, **more):
+    """Return: (lines of the channel, output by place)."""
+    ours, process = start(backend, [CLIENT, *places], **more)
     seen = []
     for line in ours.makefile('r', encoding='utf-8'):
         seen.append(json.loads(line))
@@ -82,11 +88,7 @@ print(status, answer, flush=True)
 
 def changed(backend):
     """The words of a held call change: what the rule is for is not where it goes, and the gateway says no."""
-    ours, theirs = socket.socketpair()
-    process = subprocess.Popen([*outside.NO_CAPABILITIES, CONFINE, 'run', '-b', backend, '--allow', 'web.test:80', '--ask', '60s', '--control', f'fd:{theirs.fileno()}',
-                                '--', 'python3', '-c', CHANGES], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                               pass_fds=[theirs.fileno()], cwd='/var/tmp', text=True)
-    theirs.close()
+    ours, process = start(backend, [CHANGES])
     reached, seen, out = len(world.reached), [], ''
     for line in ours.makefile('r', encoding='utf-8'):
         seen.append(json.loads(line))
