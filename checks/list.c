@@ -18,7 +18,6 @@
 enum { PORTS = 16, MOST = 4096, NAMES_PORT = 53 };
 
 static const char *const own_rules[] = {"one.confine.test:443,80", "two.confine.test:8443"};
-static const char *const own_options[] = {"--allow=one.confine.test:443,80", "--allow=two.confine.test:8443"};
 
 struct entry {
     bool private, wildcard;
@@ -223,6 +222,10 @@ const char *list_read(const struct battery *battery, struct list *ret_list)
 
 void list_add_options(struct trial *trial)
 {
-    for (size_t i = 0; !trial->battery->listed && i < ITEMS(own_options); i++)
-        place_option(trial, own_options[i]);
+    char option[64];
+
+    for (size_t i = 0; !trial->battery->listed && i < ITEMS(own_rules); i++) {
+        snprintf(option, sizeof(option), "--allow=%s", own_rules[i]);
+        place_option(trial, option);
+    }
 }
