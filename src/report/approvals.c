@@ -7,18 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_same(const char *one, const char *other)
-{
-    return one && other ? strcmp(one, other) == 0 : !one && !other;
-}
-
 static struct approval_item *find(const struct approval_list *approvals, const struct approval_item *like)
 {
     for (size_t i = 0; i < approvals->count; i++) {
         struct approval_item *item = &approvals->items[i];
 
-        if (item->for_run == like->for_run && is_same(item->path, like->path) &&
-            is_same(item->address, like->address) && (item->for_run || item->operation == like->operation))
+        if (item->for_run == like->for_run && text_same(item->path, like->path) &&
+            text_same(item->address, like->address) && (item->for_run || item->operation == like->operation))
             return item;
     }
     return NULL;

@@ -40,20 +40,15 @@ struct connection *connections_find(const struct connections *connections, int64
     return NULL;
 }
 
-static bool same_text(const char *one, const char *other)
-{
-    return one && other ? strcmp(one, other) == 0 : one == other;
-}
-
 static struct connection *find_counted(const struct connections *connections,
                                        const struct connection *connection)
 {
     for (size_t i = 0; i < connections->counted_count; i++) {
         struct connection *row = &connections->counted[i];
 
-        if (row->port == connection->port && same_text(row->name, connection->name) &&
-            same_text(row->protocol, connection->protocol) && same_text(row->rule, connection->rule) &&
-            same_text(row->refused, connection->refused))
+        if (row->port == connection->port && text_same(row->name, connection->name) &&
+            text_same(row->protocol, connection->protocol) && text_same(row->rule, connection->rule) &&
+            text_same(row->refused, connection->refused))
             return row;
     }
     return NULL;

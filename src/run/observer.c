@@ -229,30 +229,18 @@ static bool name_place(const struct observer *observer, const struct observe_mes
     return true;
 }
 
-/* The same refusal, by the other address of a name. Return: 1 + its index; 0: there is none. */
+/* The same refusal, by the other address of a name or of the same path. Return: 1 + its index; 0: there is
+ * none. */
 static size_t find_same(const struct denial_list *denials, const struct denial *like)
 {
     for (size_t i = 0; i < denials->count; i++) {
         const struct denial *item = &denials->items[i];
 
-        if (item->address && item->operation == like->operation && item->surface == like->surface &&
-            strcmp(item->address, like->address) == 0)
+        if (item->operation == like->operation && item->surface == like->surface &&
+            text_same(item->address, like->address) && text_same(item->path, like->path))
             return i + 1;
     }
     return 0;
-}
-
-/* The same refusal of a path. Return: NULL: there is none. */
-static struct denial *find_path(const struct denial_list *denials, const struct denial *like)
-{
-    for (size_t i = 0; i < denials->count; i++) {
-        struct denial *item = &denials->items[i];
-
-        if (item->path && item->operation == like->operation && item->surface == like->surface &&
-            strcmp(item->path, like->path) == 0)
-            return item;
-    }
-    return NULL;
 }
 
 void observer_refused(struct observer *observer, const struct observe_message *message, const char *label)
@@ -266,11 +254,10 @@ void observer_refused(struct observer *observer, const struct observe_message *m
                                 *message->executable ? (char *)(uintptr_t)message->executable : NULL,
                             .pid = message->pid,
                             .count = 1};
-    size_t place = label ? find_same(denials, &denial) : 0;
-    struct denial *known = place ? &denials->items[place - 1] : label ? NULL : find_path(denials, &denial);
+    size_t same = find_same(denials, &denial);
 
-    if (known)
-        known->count++;
+    if (same)
+        denials->items[same - 1].count++;
     else if (denials->count >= OBSERVE_RECORDS ||
              denials_add(denials, observer->resolved, &denial, (enum denial_rule)message->rule, 0) < 0)
         denials->lost++;

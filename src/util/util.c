@@ -148,6 +148,11 @@ static int take_string(struct strings *strings, char *text)
     return 0;
 }
 
+bool text_same(const char *one, const char *other)
+{
+    return one && other ? strcmp(one, other) == 0 : one == other;
+}
+
 bool path_contains(const char *above, const char *path)
 {
     size_t length = strlen(above);

@@ -49,6 +49,9 @@ int fd_read_all(int fd, size_t most, char **ret_data, size_t *ret_length);
  */
 ssize_t file_read(int directory, const char *name, char *text, size_t size);
 
+/* text_same() - have both the same text, or neither any? */
+bool text_same(const char *one, const char *other);
+
 /* path_contains() - is the canonical @path equal to or below the canonical @above? */
 bool path_contains(const char *above, const char *path);
 
