@@ -353,10 +353,13 @@ static void say_asks(void *self)
 
     for (size_t i = 0; i < APPROVAL_SLOTS; i++) {
         struct approval_held *held = &approval->held[i];
+        struct denial denial;
 
-        if (held->id > 0 && !held->said)
-            held->said = control_ask(approval->control, held->id, held->message, held->label,
-                                     reads(approval, held->message), approval->resolved);
+        if (held->id == 0 || held->said)
+            continue;
+        denial = observer_denial(held->message, held->label);
+        held->said = control_ask(approval->control, held->id, &denial, reads(approval, held->message),
+                                 approval->resolved);
     }
 }
 

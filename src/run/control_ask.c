@@ -9,17 +9,9 @@
 #include <errno.h>
 #include <string.h>
 
-bool control_ask(struct control *control, uint32_t id, const struct observe_message *message,
-                 const char *label, bool reads, const struct resolved *resolved)
+bool control_ask(struct control *control, uint32_t id, const struct denial *denial, bool reads,
+                 const struct resolved *resolved)
 {
-    struct denial denial = {.surface = (enum surface)message->surface,
-                            .operation = (enum denial_operation)message->operation,
-                            .path = label ? NULL : (char *)(uintptr_t)message->name,
-                            .address = (char *)(uintptr_t)label,
-                            .executable =
-                                *message->executable ? (char *)(uintptr_t)message->executable : NULL,
-                            .pid = message->pid,
-                            .count = 1};
     struct denial_list one = {0}; /* what would grant it is found where it is for all refusals */
     struct writer writer;
 
@@ -29,7 +21,7 @@ bool control_ask(struct control *control, uint32_t id, const struct observe_mess
     writer_integer(&writer, "id", id);
     writer_integer(&writer, "timeout_ms", (int64_t)resolved->policy->ask_ms);
     writer_bool(&writer, "reads", reads);
-    if (denials_add(&one, resolved, &denial, label ? DENIAL_BY_NETWORK : DENIAL_BY_DEFAULT, 0) == 0)
+    if (denials_add(&one, resolved, denial, denial->address ? DENIAL_BY_NETWORK : DENIAL_BY_DEFAULT, 0) == 0)
         denial_write(&writer, &one.items[0]);
     else
         writer.text.failed = true;

@@ -4,15 +4,14 @@
 #ifndef CONFINE_RUN_CONTROL_ASK_H
 #define CONFINE_RUN_CONTROL_ASK_H
 
-#include "observe/observe.h"
 #include "run/control.h"
 
 #include <jansson.h>
 
-/* control_ask() - put the question @id about a call that is held. @label: see struct approval_held. @reads:
- * would the file be read as well? Return: has it been put? Before `started` it is not. */
-bool control_ask(struct control *control, uint32_t id, const struct observe_message *message,
-                 const char *label, bool reads, const struct resolved *resolved);
+/* control_ask() - put the question @id about a call that is held. @reads: would the file be read as well?
+ * Return: has it been put? Before `started` it is not. */
+bool control_ask(struct control *control, uint32_t id, const struct denial *denial, bool reads,
+                 const struct resolved *resolved);
 
 /* control_answered() - tell what has become of a question that was put. @why: static, why it was not allowed
  * although nobody denied it; NULL: it was answered */

@@ -243,17 +243,21 @@ static size_t find_same(const struct denial_list *denials, const struct denial *
     return 0;
 }
 
+struct denial observer_denial(const struct observe_message *message, const char *label)
+{
+    return (struct denial){.surface = (enum surface)message->surface,
+                           .operation = (enum denial_operation)message->operation,
+                           .path = label ? NULL : (char *)(uintptr_t)message->name,
+                           .address = (char *)(uintptr_t)label,
+                           .executable = *message->executable ? (char *)(uintptr_t)message->executable : NULL,
+                           .pid = message->pid,
+                           .count = 1};
+}
+
 void observer_refused(struct observer *observer, const struct observe_message *message, const char *label)
 {
     struct denial_list *denials = &observer->report->denials;
-    struct denial denial = {.surface = (enum surface)message->surface,
-                            .operation = (enum denial_operation)message->operation,
-                            .path = label ? NULL : (char *)(uintptr_t)message->name,
-                            .address = (char *)(uintptr_t)label,
-                            .executable =
-                                *message->executable ? (char *)(uintptr_t)message->executable : NULL,
-                            .pid = message->pid,
-                            .count = 1};
+    struct denial denial = observer_denial(message, label);
     size_t same = find_same(denials, &denial);
 
     if (same)
@@ -277,22 +281,16 @@ static void take_new(struct observer *observer, const struct observe_message *me
 {
     struct denial_list *denials = &observer->report->denials;
     struct text place = {0};
-    struct denial denial = {.surface = (enum surface)message->surface,
-                            .operation = (enum denial_operation)message->operation,
-                            .noise = (enum denial_noise)message->noise,
-                            .path = message->is_address ? NULL : (char *)(uintptr_t)message->name,
-                            .address = message->is_address ? (char *)(uintptr_t)message->name : NULL,
-                            .executable =
-                                *message->executable ? (char *)(uintptr_t)message->executable : NULL,
-                            .pid = message->pid,
-                            .count = message->count,
-                            .by_mode = message->by_mode};
+    struct denial denial = observer_denial(message, message->is_address ? message->name : NULL);
     size_t same = 0;
 
     if (!is_sound(observer, message)) {
         denials->lost++;
         return;
     }
+    denial.noise = (enum denial_noise)message->noise;
+    denial.count = message->count;
+    denial.by_mode = message->by_mode;
     if (!name_place(observer, message, &place, &denial.private)) {
         observer->known[message->index] = NOT_REFUSED;
         return;

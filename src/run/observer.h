@@ -70,6 +70,10 @@ int observer_adopt(const struct observer *observer, pid_t command);
 /* observer_go() - the command is about to start: from now on what is refused counts. Return: 0 or -errno. */
 int observer_go(const struct observer *observer);
 
+/* observer_denial() - one refusal, as the message says it, which has to outlive it. @label: what its place is
+ * called, NULL: it is a path */
+struct denial observer_denial(const struct observe_message *message, const char *label);
+
 /* observer_refused() - what was held is refused after all. @label: the place of a connection, NULL: a path */
 void observer_refused(struct observer *observer, const struct observe_message *message, const char *label);
 
