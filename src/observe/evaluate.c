@@ -64,19 +64,11 @@ void rules_fence(struct rules *rules, const struct resolved *resolved)
                             .apart = holds && !(backend && strcmp(backend, "landlock") == 0)};
 }
 
-static bool is_in_place(const char *path)
-{
-    char below[OBSERVE_PATH + 1];
-
-    snprintf(below, sizeof(below), "%s/", path); /* the place itself as well */
-    return is_private_place(below);
-}
-
 bool rules_apart(const struct rules *rules, const char *path)
 {
     const struct resolved *resolved = rules->resolved;
 
-    if (!rules->apart || !is_in_place(path))
+    if (!rules->apart || !is_in_private_place(path))
         return false;
     for (size_t i = 0; i < resolved->view.kept.count; i++)
         if (path_contains(resolved->view.kept.items[i], path))
@@ -85,7 +77,7 @@ bool rules_apart(const struct rules *rules, const char *path)
         const struct resolved_path *granted = &resolved->paths[i];
 
         if (granted->grant != GRANT_NONE && (granted->named || !granted->implied) &&
-            is_in_place(granted->path) && path_contains(granted->path, path))
+            is_in_private_place(granted->path) && path_contains(granted->path, path))
             return false;
     }
     return true;

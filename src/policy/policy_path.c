@@ -145,14 +145,6 @@ static void say_exception(const struct resolved *resolved, const struct exceptio
     resolved_source(resolved, &exception->source, text);
 }
 
-static bool is_in_private_place(const char *path)
-{
-    char below[PATH_MAX + 1];
-
-    snprintf(below, sizeof(below), "%s/", path); /* the place itself as well */
-    return is_private_place(below);
-}
-
 /* With a view of its own the command finds another thing at @canonical: no grant brings the host's there. */
 static bool is_replaced(const struct answer *answer, const char *canonical)
 {

@@ -271,6 +271,9 @@ int resolve_view(struct resolving *resolving);
 /* is_private_place() - does the canonical @path lie where a view of its own shows nothing of the host's? */
 bool is_private_place(const char *path);
 
+/* is_in_private_place() - the same, also of the place itself. */
+bool is_in_private_place(const char *path);
+
 /* --- resolve_git.c --- */
 /* resolve_git() - grant the repository of a workspace whose `.git` is no directory, if it names the workspace
  * back. @named: the workspace is. Return: 0 (also when nothing is granted) or a negative errno with the error

@@ -13,6 +13,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -115,6 +117,14 @@ bool is_private_place(const char *path)
         if (strncmp(path, places[i], strlen(places[i])) == 0)
             return true;
     return false;
+}
+
+bool is_in_private_place(const char *path)
+{
+    char below[PATH_MAX + 1];
+
+    snprintf(below, sizeof(below), "%s/", path);
+    return is_private_place(below);
 }
 
 #define LIST_PIECE 4096
