@@ -92,14 +92,9 @@ static mode_t read_umask(pid_t pid)
 {
     static const char key[] = "\nUmask:";
     char path[40], text[4096], *at;
-    ssize_t got;
-    int fd;
 
     snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    fd_close(fd);
-    text[got < 0 ? 0 : got] = '\0';
+    (void)file_read(AT_FDCWD, path, text, sizeof(text)); /* it ends in any case */
     at = strstr(text, key);
     return at ? (mode_t)strtoul(at + sizeof(key) - 1, NULL, 8) & MODE_BITS : NO_UMASK;
 }
