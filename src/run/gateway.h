@@ -41,8 +41,8 @@ struct gateway {
     bool confined, ready, ended;
     bool shared; /* what is heard is the gateway of a session, by its keeper */
     bool told;   /* all that had come when it was asked for */
-    /* A packet about connections is for others, and is not kept here; NULL: for nobody. */
-    void (*heard)(void *self, const char *packet, size_t size);
+    /* A packet about connections is for others, and is not kept here; NULL: for nobody. @told: see above */
+    void (*heard)(void *self, bool told, const char *packet, size_t size);
     void *hearer;
     uv_poll_t poll;
     bool polling;

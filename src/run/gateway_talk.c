@@ -166,7 +166,7 @@ static int hear_connection(struct gateway *gateway, const json_t *message)
 {
     const struct connections *connections = &gateway->report->connections;
     const size_t before = connections->count;
-    int r = gateway->heard ? 0 : add_connection(gateway, message, take_number(message, "id", 0));
+    int r = add_connection(gateway, message, take_number(message, "id", 0));
 
     if (r == 0 && gateway->supervision && connections->count > before)
         supervise_connection(gateway->supervision, &connections->items[connections->count - 1]);
@@ -175,7 +175,7 @@ static int hear_connection(struct gateway *gateway, const json_t *message)
 
 static int hear_counted(struct gateway *gateway, const json_t *message)
 {
-    return gateway->heard ? 0 : add_connection(gateway, message, -1);
+    return add_connection(gateway, message, -1);
 }
 
 /* What is known only now takes the place of what was. */
@@ -196,7 +196,7 @@ static int hear_closed(struct gateway *gateway, const json_t *message)
     bool failed = false;
 
     if (!connection)
-        return gateway->shared || gateway->heard ? 0 : -EPROTO; /* it was there before this run */
+        return gateway->shared ? 0 : -EPROTO; /* it was there before this run */
     replace(&connection->address, message, "address", &failed);
     replace(&connection->refused, message, "refused", &failed);
     replace(&connection->option, message, "option", &failed);
@@ -387,15 +387,14 @@ static const struct {
 static int take_message(struct gateway *gateway, const json_t *message, const char *packet, size_t size)
 {
     const char *type = json_string_value(json_object_get(message, "type"));
-    int r;
 
     for (size_t i = 0; type && i < ARRAY_SIZE(messages); i++) {
         if (strcmp(messages[i].type, type) != 0 || (gateway->shared && !messages[i].passed_on))
             continue;
-        r = messages[i].hear(gateway, message);
-        if (r == 0 && gateway->heard && messages[i].passed_on)
-            gateway->heard(gateway->hearer, packet, size);
-        return r;
+        if (!gateway->heard || !messages[i].passed_on)
+            return messages[i].hear(gateway, message);
+        gateway->heard(gateway->hearer, messages[i].hear == hear_told, packet, size);
+        return 0;
     }
     return -EPROTO;
 }

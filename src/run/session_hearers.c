@@ -16,12 +16,10 @@ static void send_to(struct hearers *hearers, size_t index, const char *packet, s
         hearers->fd[index] = fd_close(hearers->fd[index]);
 }
 
-static void pass_on(void *self, const char *packet, size_t size)
+static void pass_on(void *self, bool told, const char *packet, size_t size)
 {
     struct hearers *hearers = self;
-    bool told = hearers->gateway->told;
 
-    hearers->gateway->told = false;
     hearers->answers += told;
     for (size_t i = 0; i < HEARERS; i++) {
         if (hearers->fd[i] < 0 || (told && (hearers->asked[i] == 0 || hearers->asked[i] > hearers->answers)))
