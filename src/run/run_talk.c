@@ -35,21 +35,14 @@ static bool hear(struct run *run)
     return true;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* A runner may say more than a pipe holds before it has started anything: it would wait for its reader. */
 static void hear_until_word(struct run *run)
 {
     struct pollfd ready[] = {{.fd = run->channel, .events = POLLIN}, {.fd = run->errors, .events = POLLIN}};
-    const int64_t end = now_ms() + CHAIN_MS;
+    const uint64_t end = supervise_now_ns() + CHAIN_MS * UINT64_C(1000000);
 
-    for (int64_t left = CHAIN_MS; left > 0 && !ready[0].revents; left = end - now_ms()) {
+    for (int64_t left = CHAIN_MS; left > 0 && !ready[0].revents;
+         left = (int64_t)(end - supervise_now_ns()) / 1000000) {
         if (poll(ready, ARRAY_SIZE(ready), (int)left) < 0)
             ready[0].revents = ready[1].revents = 0;
         if (ready[1].revents && !hear(run))
