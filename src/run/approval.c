@@ -340,8 +340,7 @@ static bool take_over(struct approval *approval, const struct observe_message *m
         held->message->held = message->held;
         held->missed = false;
         fd_close(held->object);
-        held->object = *object;
-        *object = -1;
+        held->object = steal_fd(object);
         return true;
     }
     return false;
@@ -363,7 +362,8 @@ static void say_asks(void *self)
     }
 }
 
-bool approval_ask(struct approval *approval, const struct observe_message *message, int *object, char **label)
+bool approval_ask(struct approval *approval, const struct observe_message *message, int *object, char **label,
+                  char **rule)
 {
     const size_t size = offsetof(struct observe_message, name) + strlen(message->name) + 1;
     struct approval_held *held = find_place(approval);
@@ -380,11 +380,10 @@ bool approval_ask(struct approval *approval, const struct observe_message *messa
     if (!held->message)
         return false;
     memcpy(held->message, message, size);
-    held->object = *object;
-    *object = -1;
+    held->object = steal_fd(object);
     if (label) {
-        held->label = *label;
-        *label = NULL;
+        held->label = steal_pointer(label);
+        held->rule = steal_pointer(rule);
     }
     if (++approval->last_id == 0)
         approval->last_id = 1;
@@ -416,7 +415,7 @@ void approval_hold(struct approval *approval, const struct observe_message *mess
     never = approval->ended || is_never_asked(approval, message->name);
     if (!never && memory && !memory->denied && !carry_out(approval, message, object))
         note_approved(approval, message, NULL, true);
-    else if (never || memory || !approval_ask(approval, message, &object, NULL))
+    else if (never || memory || !approval_ask(approval, message, &object, NULL, NULL))
         approval_refuse(approval, message, NULL);
     fd_close(object);
 }
@@ -485,7 +484,7 @@ static int take_one(struct approval *approval, struct approval_held *held, enum 
     if (answer == APPROVAL_ONCE)
         return error_set(error, ERROR_USAGE, EINVAL, "not-once",
                          "answer: a connection is allowed for the run, or not at all");
-    why = held->rule ? NULL : connect_allow(approval, held);
+    why = held->requested ? NULL : connect_allow(approval, held);
     if (why)
         approval_conclude(approval, held, APPROVAL_DENY, why);
     return 0;
@@ -545,16 +544,17 @@ const struct part_calls approval_part = {.start = start_approval,
 void approval_begin(struct approval *approval, const struct resolved *resolved, struct report *report,
                     struct control *control, struct observer *observer, bool connects)
 {
-    *approval =
-        (struct approval){.wanted = observer->wanted && control && resolved->policy->ask_ms > 0,
-                          .connects = connects && observer->wanted && control && resolved->policy->ask_ms > 0,
-                          .listener = -1,
-                          .resolved = resolved,
-                          .report = report,
-                          .control = control,
-                          .observer = observer,
-                          .tokens = TOKENS_MOST,
-                          .filled_ns = supervise_now_ns()};
+    bool wanted = observer->wanted && control && resolved->policy->ask_ms > 0;
+
+    *approval = (struct approval){.wanted = wanted,
+                                  .connects = wanted && connects,
+                                  .listener = -1,
+                                  .resolved = resolved,
+                                  .report = report,
+                                  .control = control,
+                                  .observer = observer,
+                                  .tokens = TOKENS_MOST,
+                                  .filled_ns = supervise_now_ns()};
     for (size_t i = 0; i < APPROVAL_SLOTS; i++)
         approval->held[i].object = -1;
     observer->approval = approval->wanted ? approval : NULL;

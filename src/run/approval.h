@@ -27,7 +27,8 @@ struct approval_held {
     uint32_t id;                     /* the question's number; 0: the place is free */
     bool said;                       /* the asker has it */
     char *label;                     /* owned: what a connection is called, `NAME:PORT`; NULL: it is none */
-    char *rule;                      /* owned: that was asked for, and is to be in force; NULL: none */
+    char *rule;                      /* owned: what would let that connection through; NULL likewise */
+    bool requested;                  /* the rule has been asked for, and is to be in force */
     bool granted;                    /* it is, and somebody is about to listen */
     bool missed;                     /* nobody waited when it was looked at last */
     int object;                      /* what the observer saw there */

@@ -103,7 +103,7 @@ void connect_hold(struct approval *approval, const struct observe_message *messa
 
     if (!label || allowed)
         approval_let_go_on(approval, message->held);
-    else if (approval->ended || memory || !rule || !approval_ask(approval, message, &object, &label))
+    else if (approval->ended || memory || !rule || !approval_ask(approval, message, &object, &label, &rule))
         approval_refuse(approval, message, label);
     free(label);
     free(rule);
@@ -112,13 +112,10 @@ void connect_hold(struct approval *approval, const struct observe_message *messa
 const char *connect_allow(struct approval *approval, struct approval_held *held)
 {
     struct error error = {0};
-    char *rule = find_rule(approval, held->label);
 
-    if (!rule || supervise_allow(approval->supervision, rule, &error) < 0) {
-        free(rule);
+    if (supervise_allow(approval->supervision, held->rule, &error) < 0)
         return "not-allowed";
-    }
-    held->rule = rule;
+    held->requested = true;
     return NULL;
 }
 
@@ -128,15 +125,12 @@ void connect_answered(struct approval *approval, const char *rule, const char *r
         return; /* it is asked about again */
     for (size_t i = 0; i < APPROVAL_SLOTS; i++) {
         struct approval_held *held = &approval->held[i];
-        char *wanted;
 
-        if (held->id == 0 || !held->label)
+        if (held->id == 0 || !held->rule || strcmp(held->rule, rule) != 0)
             continue;
-        wanted = find_rule(approval, held->label);
-        if (wanted && strcmp(wanted, rule) == 0 && !refused)
+        if (!refused)
             held->granted = true;
-        else if (wanted && strcmp(wanted, rule) == 0 && held->rule)
+        else if (held->requested)
             approval_conclude(approval, held, APPROVAL_DENY, "not-allowed");
-        free(wanted);
     }
 }

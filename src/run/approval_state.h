@@ -13,10 +13,10 @@ void approval_let_go_on(const struct approval *approval, uint64_t call);
  */
 void approval_refuse(struct approval *approval, const struct observe_message *message, const char *label);
 
-/* approval_ask() - put it as a question. @object, @label (NULL: a path): taken over if it is one. Return: is
- * it one? */
-bool approval_ask(struct approval *approval, const struct observe_message *message, int *object,
-                  char **label);
+/* approval_ask() - put it as a question. @object, @label and @rule (of a connection; NULL: a path): taken
+ * over if it is one. Return: is it one? */
+bool approval_ask(struct approval *approval, const struct observe_message *message, int *object, char **label,
+                  char **rule);
 
 /* approval_recall() - what was answered for all of the run, of a path or of a label. */
 const struct approval_memory *approval_recall(const struct approval *approval, const char *name);
