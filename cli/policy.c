@@ -125,20 +125,37 @@ static int parse_json(const char *file, const char *data, size_t length, json_t 
 /* Whose settings can be made a policy. */
 static const struct conversion {
     int own;
+    const char *option;
     int (*parse)(const char *file, const char *text, size_t length, json_t **ret, struct error *error);
     int (*convert)(const char *file, const json_t *root, const char *directory, json_t **ret,
                    struct strings *notes, struct error *error);
 } conversions[] = {
-    {OWN_FROM_SRT, parse_json, convert_srt},
-    {OWN_FROM_CODEX, toml_parse, convert_codex},
+    {OWN_FROM_SRT, "--from-srt", parse_json, convert_srt},
+    {OWN_FROM_CODEX, "--from-codex", toml_parse, convert_codex},
 };
 
-static const struct conversion *conversion_asked(const struct options *options)
+/* @ret: NULL: none. Return: 0, or -EINVAL with @error: one policy is made of one file. */
+static int find_conversion(const struct options *options, const struct conversion **ret, struct error *error)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(conversions); i++)
-        if (options_value(options, OPTION_OWN, conversions[i].own))
-            return &conversions[i];
-    return NULL;
+    *ret = NULL;
+    for (size_t i = 0; i < options->given_count; i++) {
+        const struct option *option = options->given[i].option;
+
+        for (size_t j = 0; option->kind == OPTION_OWN && j < ARRAY_SIZE(conversions); j++) {
+            if (conversions[j].own != option->target)
+                continue;
+            if (*ret) {
+                error_set(error, ERROR_USAGE, EINVAL, "option-conflict",
+                          "%s and %s: one file is converted at a time", (*ret)->option,
+                          conversions[j].option);
+                return error_hint(error,
+                                  "convert each by a call of its own, and give both policies: --policy FILE "
+                                  "--policy FILE");
+            }
+            *ret = &conversions[j];
+        }
+    }
+    return 0;
 }
 
 static int read_settings(const struct conversion *conversion, const char *file, json_t **ret,
@@ -193,11 +210,13 @@ int command_policy(char **argv, char **envp)
     struct error error = {0};
     struct text text = {0};
     int result = options_parse(&options, "policy", FOR_POLICY, argv, &error), status;
-    const struct conversion *conversion = result == 0 ? conversion_asked(&options) : NULL;
+    const struct conversion *conversion = NULL;
 
+    if (result == 0 && !options.help)
+        result = find_conversion(&options, &conversion, &error);
     if (result == 0 && options.help) {
         help_command(command_by_name("policy"), &text);
-    } else if (conversion) {
+    } else if (result == 0 && conversion) {
         result = convert(conversion, options_value(&options, OPTION_OWN, conversion->own), &text, &error);
     } else if (result == 0) {
         result = confinement_resolve(&confinement, &options, envp, &error);

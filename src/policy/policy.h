@@ -247,6 +247,9 @@ bool variable_valid(const char *name, size_t length);
  * (src/run/spawn.c). */
 bool variable_of_temp(const char *name, size_t length);
 
+/* What is left of the caller's environment with --clean-env, and LC_* as well; NULL-terminated. */
+extern const char *const clean_names[];
+
 /* policy_json.c: strict reader of one file that is already open. */
 int policy_read_file(struct policy *policy, int fd, const char *name, enum layer layer, struct error *error);
 

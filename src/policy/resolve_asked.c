@@ -62,9 +62,14 @@ int resolved_skip(struct resolved *resolved, const char *by, const char *value, 
 
 int resolving_skip(struct resolving *resolving, const struct asked *asked, const char *why)
 {
-    return resolved_skip(resolving->resolved, asked->by, asked->value, why) < 0
-               ? error_no_memory(resolving->error)
-               : 0;
+    const char *home = asked->value[0] == '~' ? resolving->resolved->home : NULL;
+    struct text where = {0};
+    int r;
+
+    text_addf(&where, home ? "%s (~ is %s)" : "%s", why, QUOTE(home ? home : ""));
+    r = where.failed ? -ENOMEM : resolved_skip(resolving->resolved, asked->by, asked->value, where.data);
+    text_free(&where);
+    return r < 0 ? error_no_memory(resolving->error) : 0;
 }
 
 int resolving_except(struct resolving *resolving, const char *path, struct source source)

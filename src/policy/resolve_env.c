@@ -9,9 +9,8 @@
 
 #include <strings.h>
 
-/* What is left of the caller's environment with --clean-env; LC_* as well. */
-static const char *const clean_names[] = {"PATH", "HOME", "USER",      "LOGNAME",  "SHELL",
-                                          "LANG", "TERM", "COLORTERM", "NO_COLOR", "TZ"};
+const char *const clean_names[] = {"PATH", "HOME",      "USER",     "LOGNAME", "SHELL", "LANG",
+                                   "TERM", "COLORTERM", "NO_COLOR", "TZ",      NULL};
 
 /* Names that are never handed down: a way out of the machine, or of no use to another user. */
 static const char always_unset[] = "WSL_INTEROP";
@@ -24,7 +23,7 @@ static bool is_name(const char *text, size_t length, const char *name)
 
 static bool is_clean_name(const char *text, size_t length)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(clean_names); i++)
+    for (size_t i = 0; clean_names[i]; i++)
         if (is_name(text, length, clean_names[i]))
             return true;
     return length > 3 && memcmp(text, "LC_", 3) == 0;

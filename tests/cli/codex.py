@@ -33,6 +33,8 @@ PROFILE = 'default_permissions = "p"\n[permissions.p]\n'
 FILES = 'default_permissions = "p"\n[permissions.p.filesystem]\n'
 NETWORK = FILES + '":root" = "read"\n[permissions.p.network]\n'
 READ_ONLY = 'sandbox_mode = "read-only"\n'
+ONLY = 'include_only: WIDER: passed in any case here, and not there: '
+CORE = 'inherit: WIDER: passed in any case here, and not there: TERM, COLORTERM, NO_COLOR, TZ, LC_* '
 ENVIRONMENT = READ_ONLY + '[shell_environment_policy]\n'
 # name, the settings, the policy, the lines on stderr by what is in each
 VECTORS = [
@@ -76,10 +78,19 @@ VECTORS = [
      '"/run/y" = "none" }', {'mode': 'read-only', 'sockets': may('/run/x')}, ('WIDER: nothing looks at the methods', 'allow_local_binding:', 'socks_url:')),
     ('variables', ENVIRONMENT + 'inherit = "core"\nexclude = ["FOO", "AWS_*"]\nset = { A = "b", TMPDIR = "/x", "c d" = "e" }\nignore_default_excludes = true',
      {'mode': 'read-only', 'environment': {'clean': True, 'unset': ['FOO'], 'set': {'A': 'b'}}},
-     ('WIDER: "AWS_*" is a pattern', 'TMPDIR is left out', '"c d" is left out', 'ignore_default_excludes:')),
-    ('only these', ENVIRONMENT + 'include_only = ["MY_TOKEN", "X*"]', {'mode': 'read-only', 'environment': {'clean': True, 'pass': ['MY_TOKEN']}}, ('"X*" is a pattern',)),
+     ('WIDER: "AWS_*" is a pattern', 'TMPDIR is left out', '"c d" is left out', 'ignore_default_excludes:', CORE)),
+    ('only these', ENVIRONMENT + 'include_only = ["MY_TOKEN", "X*"]', {'mode': 'read-only', 'environment': {'clean': True, 'pass': ['MY_TOKEN']}},
+     ('narrower: "X*" is a pattern', ONLY + 'PATH, HOME, USER, LOGNAME, SHELL, LANG, TERM, COLORTERM, NO_COLOR, TZ, LC_* ')),
+    ('only these, and the home', ENVIRONMENT + 'include_only = ["HOME", "path", "L*"]', {'mode': 'read-only', 'environment': {'clean': True, 'pass': ['HOME', 'path']}},
+     ('narrower: "L*" is a pattern', ONLY + 'USER, SHELL, TERM, COLORTERM, NO_COLOR, TZ ')),
+    ('only these of none', ENVIRONMENT + 'inherit = "none"\ninclude_only = ["FOO"]', {'mode': 'read-only', 'environment': {'clean': True}}, (ONLY + 'PATH, ',)),
+    ('only these of the core', ENVIRONMENT + 'include_only = ["FOO", "HOME"]\ninherit = "core"', {'mode': 'read-only', 'environment': {'clean': True}}, (ONLY + 'PATH, USER, ',)),
+    ('only these, and no secrets', ENVIRONMENT + 'include_only = ["MY_TOKEN", "FOO"]\nignore_default_excludes = false',
+     {'mode': 'read-only', 'environment': {'clean': True, 'pass': ['FOO']}}, (ONLY + 'PATH, ',)),
+    ('only these, and what is set', ENVIRONMENT + 'include_only = ["FOO", "add?d"]\nset = { ADDED = "x", OTHER = "y" }',
+     {'mode': 'read-only', 'environment': {'clean': True, 'pass': ['FOO'], 'set': {'ADDED': 'x'}}}, ('narrower: "add?d" is a pattern', 'set: OTHER is left out', ONLY + 'PATH, ')),
     ('none', ENVIRONMENT + 'inherit = "none"\nexperimental_use_profile = true\nfilters = { x = "y" }', {'mode': 'read-only', 'environment': {'clean': True}},
-     ('inherit: WIDER', 'experimental_use_profile:', 'WIDER: filters has no equal')),
+     ('inherit: WIDER: passed in any case here, and not there: PATH, HOME, ', 'experimental_use_profile:', 'WIDER: filters has no equal')),
     ('as they are', ENVIRONMENT + 'inherit = "all"\nignore_default_excludes = false\nexclude = []', {'mode': 'read-only'}, ()),
     ('what is not the sandbox\'s', 'model = "m"\n' + READ_ONLY + '[mcp_servers.x]\ncommand = "y"\n[projects."/x"]\ntrust_level = "trusted"\n[profiles.z]', {'mode': 'read-only'},
      ('does not speak of the sandbox: model, mcp_servers', 'profiles: not looked at', 'projects: there is no trust')),
@@ -129,7 +140,10 @@ def main():
     for settings, text in BAD.items():
         status, out, notes = convert(settings)
         tap.ok((status, out, len(notes)) == (125, '', 1) and text in notes[0], f'refused: {settings!r}', (status, out, notes))
-    _, out, _ = convert(ENVIRONMENT.replace('read-only', 'workspace-write') + 'include_only = ["MY_TOKEN"]\nset = { A = "b" }\n')
+    done = subprocess.run([CONFINE, 'policy', '--from-srt', 'none.json', '--from-codex', 'config.toml'], capture_output=True, text=True, check=False)
+    tap.ok((done.returncode, done.stdout) == (125, '') and done.stderr.startswith('confine: --from-srt and --from-codex: one file') and done.stderr.count('\n') == 1,
+           'two files are refused in a line', done)
+    _, out, _ = convert(ENVIRONMENT.replace('read-only', 'workspace-write') + 'include_only = ["MY_TOKEN", "A"]\nset = { A = "b" }\n')
     os.environ.update(MY_TOKEN='t', OTHER='o')
     done = effective(out, 'run', '-q', BACKEND, '--', 'sh', '-c', 'echo x >made; (echo x >../outside); echo "$MY_TOKEN,$A,$OTHER"')
     tap.ok((done.returncode, done.stdout) == (0, 't,b,\n') and os.path.exists(work + '/made') and not os.path.exists(place + '/outside'), 'a command runs under it', done)

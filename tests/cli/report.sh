@@ -56,6 +56,12 @@ runs "optional grants are skipped" 0 exited -w . --write "$dir/nowhere?" -- true
 grep -q 'nowhere' "$dir/report" && [ "$(python3 -c 'import json, sys
 print(len(json.load(open(sys.argv[1]))["skipped"]))' "$dir/report")" -eq 1 ]
 result $? "what was skipped is named"
+runs "and where ~ is" 0 exited -w . --hide '~/nowhere at all?' -- true
+python3 -c 'import json, pwd, os, sys
+[skipped] = json.load(open(sys.argv[1]))["skipped"]
+home = pwd.getpwuid(os.getuid()).pw_dir
+sys.exit(skipped["why"] != "it does not exist (~ is %s)" % home and json.dumps(skipped))' "$dir/report" 2>>"$dir/why"
+result $? "which need not be where a shell says"
 touch plain
 runs "what is optional and cannot be held" 0 exited -w . --hide 'plain?' --protect 'plain?' -- true
 [ "$(python3 -c 'import json, sys

@@ -45,6 +45,10 @@ VECTORS = [
      '"{top}/node_modules" = "read"\n', None, HELD),
     ('the network of a profile', PROFILE + '[permissions.p.network]\nenabled = true\n', None, HELD),
     ('variables', '[shell_environment_policy]\nexclude = ["FOO"]\nset = { ADDED = "x" }\nignore_default_excludes = false\n', 'read-only', {}),
+    ('only these', '[shell_environment_policy]\ninclude_only = ["FOO", "ADDED"]\nset = { ADDED = "x" }\n', 'read-only', {'variable HOME': (False, True)}),
+    ('only these, and the home', '[shell_environment_policy]\ninclude_only = ["home", "BAR"]\nset = { ADDED = "x" }\n', 'read-only', {}),
+    ('only these of the core', '[shell_environment_policy]\ninclude_only = ["FOO", "HOME"]\ninherit = "core"\n', 'read-only', {}),
+    ('only these, and no secrets', '[shell_environment_policy]\ninclude_only = ["MY_TOKEN", "HOME"]\nignore_default_excludes = false\n', 'read-only', {}),
     ('a few variables', '[shell_environment_policy]\ninherit = "core"\n', 'read-only', {}),
 ]
 PROBE = '''
