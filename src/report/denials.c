@@ -84,6 +84,12 @@ static bool is_lookup(const struct denial *denial)
            denial->surface != SURFACE_NET_LISTED;
 }
 
+/* The gateway was asked for a name: for which port is not known yet. */
+static bool is_name_alone(const struct denial *denial)
+{
+    return denial->refused && denial->surface == SURFACE_NET_LISTED && !strchr(denial->address, ':');
+}
+
 /* Is it a rule that would do, and that anybody should be shown? Credentials of the machine are not offered.
  */
 static bool can_allow(const char *text)
@@ -362,6 +368,13 @@ void denial_option(const struct denial *denial, struct text *text)
             text_addf(text, "%s %s", grant_options[i].option, QUOTE(denial->value));
 }
 
+void denial_advise(const struct denial *denial, struct text *text)
+{
+    denial_option(denial, text);
+    if (denial->key && strcmp(denial->key, "allow") == 0 && is_name_alone(denial))
+        text_addf(text, " (ports 443 and 80; for ssh --allow %s:22)", QUOTE(denial->value));
+}
+
 const char *denial_operation_name(enum denial_operation operation)
 {
     return operations[operation].name;
@@ -374,6 +387,8 @@ void denial_say(const struct denial *denial, size_t most, struct text *text)
     text_quote(name, sizeof(name), denial->path ? denial->path : denial->address, most);
     if (is_lookup(denial))
         text_addf(text, "looking up a name at %s (names need --allow NAME)", name);
+    else if (is_name_alone(denial))
+        text_addf(text, "looking up %s", name);
     else
         text_addf(text, "%s %s", operations[denial->operation].phrase, name);
     if (denial->at_start)

@@ -106,6 +106,10 @@ size_t denials_notable(const struct denial_list *denials);
  */
 void denial_say(const struct denial *denial, size_t most, struct text *text);
 
+/* denial_advise() - the option that would have granted it, for people and models: where only a name is known,
+ * with the ports that it opens. Nothing where there is none. */
+void denial_advise(const struct denial *denial, struct text *text);
+
 /* denial_operation_name() - `write` and so on. */
 const char *denial_operation_name(enum denial_operation operation);
 

@@ -252,7 +252,7 @@ static void add_denials(const struct report *report, struct sentences *sentences
         denial_say(&denials->items[i], SUMMARY_NAME, &names);
         if (option.length > 0)
             continue;
-        denial_option(&denials->items[i], &option);
+        denial_advise(&denials->items[i], &option);
         instead = find_instead(&denials->items[i]);
     }
     if (count > said)

@@ -59,7 +59,7 @@ static void add_refused(const struct report *report, bool everything, struct tex
         if (denial->noise != DENIAL_NOTABLE && !everything)
             continue;
         denial_say(denial, 300, &phrase);
-        denial_option(denial, &option);
+        denial_advise(denial, &option);
         add_linef(text, "refused: %s%s%s%s", phrase.data ? phrase.data : "?",
                   option.length > 0 ? "; granted by " : "", option.length > 0 ? option.data : "",
                   denial->by_mode ? "; its mode or owner refuses as well" : "");

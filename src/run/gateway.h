@@ -133,8 +133,9 @@ bool gateway_listens(const struct gateway *gateway, const char *address, unsigne
  * NULL: none that is known; else until the next name is heard of. */
 const char *gateway_name_at(struct gateway *gateway, const char *address);
 
-/* gateway_is_private() - may @name lead to private addresses, by a rule? */
-bool gateway_is_private(const struct gateway *gateway, const char *name);
+/* gateway_is_private() - may @name lead to private addresses, by a rule, or has it? Hears what the gateway
+ * has to say. */
+bool gateway_is_private(struct gateway *gateway, const char *name);
 
 /* gateway_forget() - all of it. */
 void gateway_forget(struct gateway *gateway);

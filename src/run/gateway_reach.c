@@ -78,7 +78,22 @@ const char *gateway_name_at(struct gateway *gateway, const char *address)
     return find_name(gateway, address);
 }
 
-bool gateway_is_private(const struct gateway *gateway, const char *name)
+/* Has it led to an address for which a rule must say so? */
+static bool was_private(const struct connections *connections, const char *name)
+{
+    static const char *const reasons[] = {"address-private", "address-reserved"};
+
+    for (size_t i = 0; i < connections->count; i++) {
+        const struct connection *item = &connections->items[i];
+
+        for (size_t j = 0; item->name && item->refused && j < ARRAY_SIZE(reasons); j++)
+            if (strcmp(item->refused, reasons[j]) == 0 && strcmp(item->name, name) == 0)
+                return true;
+    }
+    return false;
+}
+
+bool gateway_is_private(struct gateway *gateway, const char *name)
 {
     const struct strings *rules = &gateway->resolved->network.rules;
     struct rule rule;
@@ -86,7 +101,9 @@ bool gateway_is_private(const struct gateway *gateway, const char *name)
     for (size_t i = 0; i < rules->count; i++)
         if (rule_parse(rules->items[i], &rule) && rule.private && rule_has_name(&rule, name))
             return true;
-    return false;
+    while (gateway_hear(gateway) > 0)
+        ;
+    return was_private(&gateway->report->connections, name);
 }
 
 void gateway_forget(struct gateway *gateway)
