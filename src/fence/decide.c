@@ -228,8 +228,19 @@ static bool is_of_processes(const struct fence_object *object)
     return object_is_proc(object->fd >= 0 ? object->fd : object->parent);
 }
 
-bool fence_allows(const struct fence *fence, const struct fence_object *object,
-                  enum denial_operation operation, struct fence_answer *answer)
+/* Would the file's mode, or its directory's, refuse it as well? Then no grant is worth asking for. */
+static bool refuses_by_mode(const struct fence_object *object, enum denial_operation operation)
+{
+    bool in_directory = object->fd < 0 || names(operation);
+    int fd = in_directory ? object->parent : object->fd;
+    int access = !changes(operation) ? R_OK : in_directory ? W_OK | X_OK : W_OK;
+    long r = kernel_call(SYS_faccessat2, fd, KERNEL_PTR(""), access, AT_EACCESS | AT_EMPTY_PATH, 0, 0);
+
+    return r == -EACCES || r == -EPERM;
+}
+
+static bool decide(const struct fence *fence, const struct fence_object *object,
+                   enum denial_operation operation, struct fence_answer *answer)
 {
     const struct rules *rules = &fence->rules;
     struct object seen = {.path = object->path,
@@ -263,6 +274,15 @@ bool fence_allows(const struct fence *fence, const struct fence_object *object,
         return deny(answer, mark->rule == DENIAL_BY_HIDE ? SURFACE_FS_HIDDEN : SURFACE_FS_PROTECTED,
                     mark->rule, mark->index);
     return true;
+}
+
+bool fence_allows(const struct fence *fence, const struct fence_object *object,
+                  enum denial_operation operation, struct fence_answer *answer)
+{
+    bool allowed = decide(fence, object, operation, answer);
+
+    answer->by_mode = !allowed && answer->denied && refuses_by_mode(object, operation);
+    return allowed;
 }
 
 int fence_ready(struct error *error)

@@ -62,6 +62,7 @@ struct fence_answer {
     int errnum; /* what the system refused, without the policy; 0: nothing */
     bool denied;
     struct verdict verdict; /* if denied */
+    bool by_mode;           /* if denied: the mode of a file or directory refuses as well */
     enum denial_operation operation;
     char path[OBSERVE_PATH]; /* canonical; what was opened, or denied */
 };

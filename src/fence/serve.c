@@ -120,8 +120,9 @@ static void write_denied(struct writer *writer, const struct fence *fence, const
     denial_say(denial, 300, &phrase);
     denial_option(denial, &option);
     error_set(&error, ERROR_FS_SANDBOX_DENIED, EACCES, rule_words[rule].reason,
-              "%s: the policy does not allow it (%s)", phrase.data ? phrase.data : "",
-              rule_words[rule].why ? rule_words[rule].why : denial->rule);
+              "%s: the policy does not allow it (%s)%s", phrase.data ? phrase.data : "",
+              rule_words[rule].why ? rule_words[rule].why : denial->rule,
+              denial->by_mode ? "; its mode or owner refuses as well" : "");
     error_surface(&error, surface_table[denial->surface].name);
     if (option.data)
         error_hint(&error, "ask for %s", option.data);
@@ -141,8 +142,10 @@ static void write_denied(struct writer *writer, const struct fence *fence, const
 static void say_denied(int socket, const struct fence *fence, struct fence_answer *answer)
 {
     struct denial_list list = {0};
-    struct denial denial = {
-        .surface = answer->verdict.surface, .operation = answer->operation, .path = answer->path};
+    struct denial denial = {.surface = answer->verdict.surface,
+                            .operation = answer->operation,
+                            .path = answer->path,
+                            .by_mode = answer->by_mode};
     struct writer writer = {0};
 
     if (denials_add(&list, fence->resolved, &denial, answer->verdict.rule, answer->verdict.index) < 0) {

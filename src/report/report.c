@@ -226,6 +226,21 @@ static const char *find_instead(const struct denial *denial)
                : "ask for";
 }
 
+/* What no option would grant, because files' modes refuse it as well. @count: of all refusals */
+static void add_modes(const struct denial_list *denials, size_t count, struct sentences *sentences)
+{
+    size_t by_mode = 0;
+
+    for (size_t i = 0; i < denials->count; i++)
+        by_mode += denials->items[i].noise == DENIAL_NOTABLE && denials->items[i].by_mode;
+    if (by_mode == count && by_mode > 0)
+        add_sentence(sentences, " File modes refuse %s as well, so no option would help.",
+                     count == 1 ? "it" : "them");
+    else if (by_mode > 0)
+        add_sentence(sentences, " %zu of them %s refused by file modes as well: no option would help there.",
+                     by_mode, by_mode == 1 ? "is" : "are");
+}
+
 /* What was refused, if anybody looked. */
 static void add_denials(const struct report *report, struct sentences *sentences)
 {
@@ -259,6 +274,7 @@ static void add_denials(const struct report *report, struct sentences *sentences
         text_addf(&names, " and %zu more", count - said);
     if (count > 0 && names.data)
         add_sentence(sentences, " %zu access%s refused: %s.", count, count == 1 ? "" : "es", names.data);
+    add_modes(denials, count, sentences);
     if (option.length > 0)
         add_sentence(sentences, " This was the sandbox, not the program: %s %s.", instead, option.data);
     text_free(&names);

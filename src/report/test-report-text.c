@@ -163,6 +163,12 @@ static const struct advice_row {
       .operation = DENIAL_CONNECT,
       .address = (char *)(uintptr_t) "a.test:443"},
      "not the program: ask for --allow a.test:443."},
+    {"what the file's mode refuses as well",
+     {.surface = SURFACE_FS_WRITE,
+      .operation = DENIAL_WRITE,
+      .by_mode = true,
+      .path = (char *)(uintptr_t) "/etc/motd"},
+     "1 access refused: writing /etc/motd. File modes refuse it as well, so no option would help."},
 };
 
 TEST_EACH(advice_is_of_the_kind_of_what_was_refused, struct advice_row, advice_rows)

@@ -285,6 +285,13 @@ def compare(tries, backend, whose, owner):
         rows = make_names(tree.top)
         fence = Fence(CONFINE, options(backend))
         ours = [ask_fence(fence, flags, path) for flags, path in rows]
+        answers = {path: fence.open(path, os.O_WRONLY)[0] for path in (tree.top + '/out/plain/f', '/etc/passwd')}
+        offered = {path: (answer['type'], answer['grant_option'], answer['error']['hint']) for path, answer in answers.items()}
+        granted = '--write ' + tree.top + '/out/plain/f'
+        wanted = {tree.top + '/out/plain/f': ('denied', granted, 'ask for ' + granted),
+                  '/etc/passwd': ('denied', '--write /etc/passwd', 'ask for --write /etc/passwd') if ROOT and not owner else ('denied', None, None)}
+        tap.ok(offered == wanted and (None in offered['/etc/passwd']) == ('its mode or owner refuses as well' in answers['/etc/passwd']['error']['message']),
+               '%s%s: no option is offered for what a mode refuses as well' % (backend, whose), answers)
         tap.ok(fence.close() == 0, '%s%s: a fence ends with its socket' % (backend, whose))
         report = tree.top + '/report'
         theirs, why = ask_command(tree.top, tries, backend, rows, report)
