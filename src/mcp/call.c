@@ -26,12 +26,34 @@ struct mcp_call {
     struct stream streams[CALL_PIPES];
     uv_write_t write;
     char *input;
+    char *did, *failed; /* for the answer, as in struct mcp_command */
     int status;
     int open;       /* handles that are not closed yet */
     mcp_done *done; /* NULL: nobody is to be told, the start failed */
     void *data;
     char room[65536]; /* what is read goes through here: one read at a time */
 };
+
+static void free_call(struct mcp_call *call)
+{
+    if (!call)
+        return;
+    free(call->input);
+    free(call->did);
+    free(call->failed);
+    free(call);
+}
+
+static bool copy_command(struct mcp_call *call, const struct mcp_command *command)
+{
+    if (command->input && !(call->input = malloc(command->input_length + 1)))
+        return false;
+    if (call->input)
+        memcpy(call->input, command->input, command->input_length + 1);
+    call->did = command->done ? strdup(command->done) : NULL;
+    call->failed = command->failed ? strdup(command->failed) : NULL;
+    return (call->did || !command->done) && (call->failed || !command->failed);
+}
 
 static void finish(struct mcp_call *call)
 {
@@ -45,6 +67,8 @@ static void finish(struct mcp_call *call)
         .report = report->length > 0 && !call->streams[CALL_REPORT].cut
                       ? json_loadb(report->data, report->length, JSON_REJECT_DUPLICATES, NULL)
                       : NULL,
+        .done = call->did,
+        .failed = call->failed,
     };
 
     if (call->done)
@@ -52,8 +76,7 @@ static void finish(struct mcp_call *call)
     json_decref(outcome.report);
     for (size_t i = 0; i < CALL_PIPES; i++)
         text_free(&call->streams[i].text);
-    free(call->input);
-    free(call);
+    free_call(call);
 }
 
 static void on_close(uv_handle_t *handle)
@@ -188,17 +211,11 @@ struct mcp_call *mcp_call_start(uv_loop_t *loop, const struct mcp_command *comma
     _cleanup_free_ char **words = make_words(command, options);
     int r;
 
-    if (call && command->input)
-        call->input = malloc(command->input_length + 1);
-    if (!call || !words || (command->input && !call->input)) {
-        if (call)
-            free(call->input);
-        free(call);
+    if (!call || !words || !copy_command(call, command)) {
+        free_call(call);
         error_no_memory(error);
         return NULL;
     }
-    if (call->input)
-        memcpy(call->input, command->input, command->input_length + 1);
     call->data = data;
     r = spawn(loop, call, words);
     if (r == 0)

@@ -18,14 +18,16 @@ struct mcp_command {
     struct strings options; /* of `confine run`, besides those of the server */
     char *input;            /* what it reads; NULL: nothing */
     size_t input_length;
+    char *done, *failed; /* of a tool for files: what a model is told then; NULL: the summary of the run */
 };
 
 /* What came out of a run. Borrowed by whoever makes an answer of it. */
 struct mcp_outcome {
     int status; /* of confine */
     const struct text *out, *err;
-    bool out_cut, err_cut; /* there was more */
-    json_t *report;        /* NULL: there is none */
+    bool out_cut, err_cut;     /* there was more */
+    json_t *report;            /* NULL: there is none */
+    const char *done, *failed; /* as in struct mcp_command */
 };
 
 struct mcp_tool {

@@ -1,10 +1,9 @@
 /*
- * tools.c - the tools of `confine mcp`: arguments to a command, its end to an answer.
+ * tools.c - the tools of `confine mcp`: arguments to a command.
  *
  * Every tool is a run, those for files too: so the shell and the files are behind one wall, whatever the wall
  * is made of, and no path is judged here.
  *
- * Should:  say to a model what happened in a form that it cannot mistake for the command's own words.
  * Mustn't: put an argument anywhere but into a word of its own.
  */
 #include "mcp/mcp.h"
@@ -139,8 +138,14 @@ static int run_command(const json_t *arguments, struct mcp_command *command, str
     return r ? r : take_input(arguments, "input", false, command, error);
 }
 
+/* What a tool for files does, in words that a model knows: the script is nothing to it. */
+struct act {
+    const char *done, *failed; /* `Read`, `read`; behind either stands the path */
+    const char *script;
+};
+
 /* The path is one word behind the script's, and never part of it. */
-static int add_script(const json_t *arguments, const char *script, struct mcp_command *command,
+static int add_script(const json_t *arguments, const struct act *act, struct mcp_command *command,
                       struct error *error)
 {
     const char *path;
@@ -148,7 +153,10 @@ static int add_script(const json_t *arguments, const char *script, struct mcp_co
 
     if (r == 0 && !*path)
         r = wrong(error, "path", "is empty");
-    return r ? r : add_words(command, (const char *const[]){"/bin/sh", "-c", script, "sh", path, NULL});
+    if (r == 0 && (asprintf(&command->done, "%s %s", act->done, QUOTE(path)) < 0 ||
+                   asprintf(&command->failed, "Could not %s %s", act->failed, QUOTE(path)) < 0))
+        r = -ENOMEM;
+    return r ? r : add_words(command, (const char *const[]){"/bin/sh", "-c", act->script, "sh", path, NULL});
 }
 
 /* What is opened must not wait for somebody else, or never end. */
@@ -158,36 +166,36 @@ _Static_assert(MCP_OUTPUT == 1048576, "read_file reads one byte more, which says
 static int read_file(const json_t *arguments, struct mcp_command *command, struct error *error)
 {
     static const char *const names[] = {"path", NULL};
+    static const struct act act = {"Read", "read", ONLY_FILES "exec head -c 1048577 <\"$1\""};
     int r = refuse_others(arguments, names, error);
 
-    return r ? r : add_script(arguments, ONLY_FILES "exec head -c 1048577 <\"$1\"", command, error);
+    return r ? r : add_script(arguments, &act, command, error);
 }
 
 static int write_file(const json_t *arguments, struct mcp_command *command, struct error *error)
 {
     static const char *const names[] = {"path", "content", "append", NULL};
+    static const struct act writing = {"Wrote", "write", ONLY_FILES "exec cat >\"$1\""},
+                            appending = {"Appended to", "append to", ONLY_FILES "exec cat >>\"$1\""};
     const json_t *append = json_object_get(arguments, "append");
     int r = refuse_others(arguments, names, error);
 
     if (r == 0 && append && !json_is_boolean(append))
         r = wrong(error, "append", "must be true or false");
     if (r == 0)
-        r = add_script(arguments,
-                       json_is_true(append) ? ONLY_FILES "exec cat >>\"$1\"" : ONLY_FILES "exec cat >\"$1\"",
-                       command, error);
+        r = add_script(arguments, json_is_true(append) ? &appending : &writing, command, error);
     return r ? r : take_input(arguments, "content", true, command, error);
 }
 
 static int list_directory(const json_t *arguments, struct mcp_command *command, struct error *error)
 {
     static const char *const names[] = {"path", NULL};
+    /* `-` is the directory before, and CDPATH other places, where the name does not begin with a place. */
+    static const struct act act = {
+        "Listed", "list", "case $1 in /*) ;; *) set -- \"./$1\" ;; esac; cd -- \"$1\" && exec ls -Ap"};
     int r = refuse_others(arguments, names, error);
 
-    /* `-` is the directory before, and CDPATH other places, where the name does not begin with a place. */
-    return r ? r
-             : add_script(arguments,
-                          "case $1 in /*) ;; *) set -- \"./$1\" ;; esac; cd -- \"$1\" && exec ls -Ap",
-                          command, error);
+    return r ? r : add_script(arguments, &act, command, error);
 }
 
 #define OBJECT(required, properties)                                                                         \
@@ -223,6 +231,8 @@ void mcp_command_free(struct mcp_command *command)
     strings_free(&command->words);
     strings_free(&command->options);
     free(command->input);
+    free(command->done);
+    free(command->failed);
     *command = (struct mcp_command){0};
 }
 
@@ -242,85 +252,4 @@ json_t *mcp_tools_list(void)
         }
     }
     return tools ? json_pack("{s:o}", "tools", tools) : NULL;
-}
-
-/* --- answers ----------------------------------------------------------------------------------------------
- */
-
-/* A text of the command's as JSON can have it: what is no UTF-8 becomes U+FFFD. */
-static json_t *text_value(const struct text *text)
-{
-    struct text clean = {0};
-    json_t *value;
-
-    text_add_valid(&clean, text->data ? text->data : "", text->length);
-    value = clean.failed ? NULL : json_stringn(clean.data, clean.length);
-    text_free(&clean);
-    return value;
-}
-
-static json_t *content(json_t *text, bool is_error)
-{
-    return text ? json_pack("{s:[{s:s, s:o}], s:b}", "content", "type", "text", "text", text, "isError",
-                            (int)is_error)
-                : NULL;
-}
-
-json_t *mcp_answer_text(const char *text)
-{
-    return content(json_string(text), true);
-}
-
-/* For a model: first what is ours, then the command's own words, each with its length, so that nothing in
- * them passes for ours. */
-static json_t *answer_value(const struct mcp_outcome *outcome)
-{
-    const json_t *summary = json_object_get(outcome->report, "summary");
-    const struct text *streams[] = {outcome->out, outcome->err};
-    static const char *const names[] = {"stdout", "stderr"};
-    const bool cut[] = {outcome->out_cut, outcome->err_cut};
-    struct text text = {0};
-    json_t *value;
-
-    if (json_is_string(summary))
-        text_add(&text, json_string_value(summary));
-    else
-        text_addf(&text, "confine ended with status %d and no report.", outcome->status);
-    for (size_t i = 0; i < ARRAY_SIZE(streams); i++) {
-        if (streams[i]->length == 0)
-            continue;
-        text_addf(&text, "\n\n%s, %zu bytes%s:\n", names[i], streams[i]->length,
-                  cut[i] ? " (the first of more)" : "");
-        text_add_bytes(&text, streams[i]->data, streams[i]->length);
-    }
-    value = text.failed ? NULL : text_value(&text);
-    text_free(&text);
-    return value;
-}
-
-json_t *mcp_answer(const struct mcp_outcome *outcome)
-{
-    static const char *const copied[] = {"outcome", "denials", "planted", "planted_complete", "error"};
-    const json_t *kind = json_object_get(json_object_get(outcome->report, "outcome"), "kind");
-    bool started = json_is_string(kind) && strcmp(json_string_value(kind), "not-started") != 0;
-    json_t *answer = content(answer_value(outcome), !started || outcome->status != 0);
-    json_t *data =
-        json_pack("{s:i, s:b, s:o, s:o, s:b, s:b}", "status", outcome->status, "started", (int)started,
-                  "stdout", text_value(outcome->out), "stderr", text_value(outcome->err), "stdout_cut",
-                  (int)outcome->out_cut, "stderr_cut", (int)outcome->err_cut);
-    int r = answer && data ? 0 : -1;
-
-    for (size_t i = 0; i < ARRAY_SIZE(copied) && r == 0; i++) {
-        json_t *value = json_object_get(outcome->report, copied[i]);
-
-        if (value)
-            r = json_object_set(data, copied[i], value);
-    }
-    if (r == 0 && json_object_set(answer, "structuredContent", data) == 0) {
-        json_decref(data);
-        return answer;
-    }
-    json_decref(data);
-    json_decref(answer);
-    return NULL;
 }

@@ -113,6 +113,39 @@ def commands():
         same(result['isError'], True)
 
 
+def said(result):
+    return result['content'][0]['text'].split('\n\n')[0]
+
+
+def acts():
+    """What a model reads of a tool for files: no script, no start directory, no backend."""
+    with Server('--hide', 'key?') as server:
+        same(said(server.call('write_file', path='a file', content='one\n')), 'Wrote "a file"')
+        same(said(server.call('write_file', path='f', content='x', append=True)), 'Appended to f')
+        same(server.call('read_file', path='f')['content'][0]['text'], 'Read f\n\nstdout, 1 bytes:\nx')
+        same(server.call('list_directory', path='.')['content'][0]['text'], 'Listed .\n\nstdout, 9 bytes:\na file\nf\n')
+        same(said(server.call('read_file', path='none')), 'Could not read none')
+        same(said(server.call('read_file', path='a\nb')), 'Could not read "a\\x0ab"')
+        outside = os.path.dirname(server.place) + '/.mcp-' + os.path.basename(server.place)
+        os.mkdir(outside)
+        try:
+            text = said(server.call('write_file', path=outside + '/x', content='x'))
+            same(text, f'Could not write {outside}/x. The sandbox refused it (create {outside}/x): ask for --write {outside}')
+        finally:
+            os.rmdir(outside)
+        text = said(server.call('write_file', path='.envrc', content='x'))
+        assert text == 'Wrote .envrc. What it wrote runs later outside (see `planted`)', text
+    with tempfile.NamedTemporaryFile('w', dir='/var/tmp', prefix='confine-mcp-policy.') as policy:
+        policy.write('{"policy": 1}')
+        policy.flush()
+        with Server('--policy', policy.name) as server:
+            same(said(server.call('list_directory', path='.')), 'Listed .')
+            policy.write('{')
+            policy.flush()
+            text = said(server.call('read_file', path='f'))
+            assert text.startswith(f'Could not read f. {policy.name}:1:') and '/bin/sh' not in text, text
+
+
 def files():
     with Server() as server:
         same(server.call('write_file', path='a file', content='one\n')['isError'], False)
@@ -224,7 +257,7 @@ def refused():
         assert done.returncode == 125 and done.stdout == '' and text in done.stderr and done.stderr.count('\n') == 1, (words, done)
 
 
-for test in (greeting, commands, files, bad_messages, many_and_cancelled, slow_reader, ends, refused):
+for test in (greeting, commands, acts, files, bad_messages, many_and_cancelled, slow_reader, ends, refused):
     try:
         test()
         why = None
