@@ -327,6 +327,7 @@ int detach_run(struct chain *chain);
 int namespace_run(struct chain *chain);
 int terminal_run(struct chain *chain);
 int landlock_run(struct chain *chain);
+int audit_run(struct chain *chain);
 int hide_run(struct chain *chain);
 int scope_run(struct chain *chain);
 int drop_run(struct chain *chain);

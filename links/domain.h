@@ -146,19 +146,28 @@ static inline void domain_no_new_privs(const struct chain *chain)
         chain_fatal(chain, "no_new_privs", "the kernel reported success but it is not set");
 }
 
-/* domain_enter() - restrict this process by RULESET, and close it. Ends the link on failure. */
-static inline void domain_enter(const struct chain *chain, int ruleset)
+/* domain_enter_logging() - restrict this process by RULESET, and close it; FLAGS say what the kernel's audit
+ * gets of it. Ends the link on failure. */
+static inline void domain_enter_logging(const struct chain *chain, int ruleset, uint32_t flags)
 {
     int error;
 
     domain_no_new_privs(chain);
-    error = landlock_restrict(ruleset, 0);
+    error = landlock_restrict(ruleset, flags);
     if (error == -E2BIG)
         chain_fatal(chain, "landlock_restrict_self",
                     "16 Landlock layers are in force already, the most that there can be: too deeply nested");
     if (error)
         chain_fatal_errno(chain, "landlock_restrict_self", -error);
     close(ruleset);
+}
+
+/* domain_enter() - the same, and the audit gets nothing: what the links try, to show that they hold, is no
+ * refusal that anybody should read of. */
+static inline void domain_enter(const struct chain *chain, int ruleset)
+{
+    domain_enter_logging(chain, ruleset,
+                         landlock_abi() >= LANDLOCK_LOG_SINCE ? LANDLOCK_LOG_SAME_EXEC_OFF : 0);
 }
 
 #endif

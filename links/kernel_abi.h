@@ -68,6 +68,11 @@
 #define LANDLOCK_SCOPED_ABSTRACT (UINT64_C(1) << 0)
 #define LANDLOCK_SCOPED_SIGNAL   (UINT64_C(1) << 1)
 
+/* Of landlock_restrict_self(), ABI 7: what of a layer's refusals the kernel's audit gets. */
+#define LANDLOCK_LOG_SINCE         7
+#define LANDLOCK_LOG_SAME_EXEC_OFF (1U << 0) /* nothing until the next exec */
+#define LANDLOCK_LOG_NEW_EXEC_ON   (1U << 1) /* everything after it */
+
 /* Always passed whole: an older kernel accepts what it does not know as long as it is zero. */
 struct landlock_ruleset_attr {
     uint64_t handled_access_fs;
@@ -264,6 +269,7 @@ struct sock_fprog {
 #define BPF_JMP  0x05
 #define BPF_RET  0x06
 #define BPF_W    0x00
+#define BPF_H    0x08
 #define BPF_ABS  0x20
 #define BPF_AND  0x50
 #define BPF_JA   0x00

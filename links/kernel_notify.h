@@ -50,6 +50,18 @@ struct notify_descriptor {
 #define NOTIFY_IOCTL_GIVE      0x40182103U /* a descriptor, Linux 5.9 */
 #define NOTIFY_IOCTL_SET_FLAGS 0x40082104U
 
+/* What a process descriptor says of a thread: Linux 6.13. */
+#define PIDFD_OF_THREAD   0200        /* PIDFD_THREAD of pidfd_open(), Linux 6.9 */
+#define PIDFD_IOCTL_WORDS 0xc040ff0bU /* PIDFD_GET_INFO */
+#define PIDFD_WORDS_PID   1           /* PIDFD_INFO_PID */
+
+struct pidfd_words {
+    uint64_t mask, cgroup;
+    uint32_t thread, process, parent;
+    uint32_t users[8], status;
+};
+_Static_assert(sizeof(struct pidfd_words) == 64, "the kernel's layout");
+
 /* Flags of open that the libc may hide. What makes O_TMPFILE, without the O_DIRECTORY that is in it as well.
  */
 #define OPEN_TMPFILE_BIT 020000000

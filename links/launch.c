@@ -16,17 +16,10 @@
 #include "chain.h"
 
 static const struct link links[] = {
-    {"detach-run", detach_run},
-    {"namespace-run", namespace_run},
-    {"terminal-run", terminal_run},
-    {"landlock-run", landlock_run},
-    {"hide-run", hide_run},
-    {"scope-run", scope_run},
-    {"drop-run", drop_run},
-    {"seccomp-run", seccomp_run},
-    {"observe-run", observe_run},
-    {"attest-run", attest_run},
-    {NULL, NULL},
+    {"detach-run", detach_run},     {"namespace-run", namespace_run}, {"terminal-run", terminal_run},
+    {"landlock-run", landlock_run}, {"audit-run", audit_run},         {"hide-run", hide_run},
+    {"scope-run", scope_run},       {"drop-run", drop_run},           {"seccomp-run", seccomp_run},
+    {"observe-run", observe_run},   {"attest-run", attest_run},       {NULL, NULL},
 };
 
 int chain_launch(char **argv, char **envp)

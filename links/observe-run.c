@@ -146,12 +146,14 @@ static void tell(const struct observe *observe, long answer)
         chain_fatal(observe->chain, "close", "the kernel reported success but did not close the other end");
 }
 
-static struct observe left; /* to be done later */
+static struct observe left;                 /* to be done later */
+static void (*before)(struct chain *chain); /* and what an earlier link has left */
 
 static void observe_later(struct chain *chain)
 {
-    (void)chain;
     tell(&left, load_program(&left));
+    if (before) /* what is held of the listener outside must not hold on to what is made here */
+        before(chain);
 }
 
 /*
@@ -183,6 +185,7 @@ int observe_run(struct chain *chain)
     if (observe.channel <= STDERR_FILENO || fcntl(observe.channel, F_GETFD) < 0)
         chain_fatal(chain, "--channel", "usage: needs a descriptor that is open, and none of 0, 1 and 2");
     left = observe;
+    before = chain->later;
     chain->later = observe_later;
     if (!chain->fused)
         chain_do_later(chain);

@@ -62,6 +62,10 @@ void build_terminal(struct builder *b);
  * the "--". */
 void build_landlock(struct builder *b);
 
+/* build_audit() - is a second layer with the same grants to tell the kernel's audit? Then opens audit-run, as
+ * build_landlock() does. */
+bool build_audit(struct builder *b);
+
 /* A group of the filter, and whether this plan leaves it open. */
 struct filter_group {
     const char *name;

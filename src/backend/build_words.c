@@ -89,9 +89,9 @@ void build_terminal(struct builder *b)
     build_word(b, "--");
 }
 
-void build_landlock(struct builder *b)
+static void open_grants(struct builder *b, const char *link)
 {
-    build_word(b, "landlock-run");
+    build_word(b, link);
     for (size_t i = 0; i < b->resolved->path_count; i++) {
         enum grant grant = b->resolved->paths[i].grant;
 
@@ -100,6 +100,20 @@ void build_landlock(struct builder *b)
         else if (grant == GRANT_WRITE || grant == GRANT_DEVICE)
             build_path(b, "--rw", i);
     }
+}
+
+void build_landlock(struct builder *b)
+{
+    open_grants(b, "landlock-run");
+}
+
+bool build_audit(struct builder *b)
+{
+    if (!b->supervised || !b->resolved->observed || b->host->audit != HOST_YES)
+        return false;
+    b->plan->audited = true;
+    open_grants(b, "audit-run");
+    return true;
 }
 
 /* The groups that --open opens, whatever the set. */

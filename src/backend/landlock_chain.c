@@ -10,9 +10,8 @@
 
 #include <string.h>
 
-static void chain_landlock(struct builder *b)
+static void end_grants(struct builder *b)
 {
-    build_landlock(b);
     if (b->plan->private_tmp) {
         build_word(b, "--rw");
         build_special(b, WORD_TMP);
@@ -22,6 +21,14 @@ static void chain_landlock(struct builder *b)
         build_special(b, WORD_TERMINAL);
     }
     build_word(b, "--");
+}
+
+static void chain_landlock(struct builder *b)
+{
+    build_landlock(b);
+    end_grants(b);
+    if (build_audit(b))
+        end_grants(b);
 }
 
 /* /dev is hidden as a whole: what is granted in it is shown again. */

@@ -195,19 +195,26 @@ static void chain_namespace(struct builder *b)
     build_word(b, "--");
 }
 
-static void chain_landlock(struct builder *b)
+static void end_grants(struct builder *b)
 {
     static const char *const own[] = {"/tmp", "/dev/shm", "/dev/pts"};
 
-    if (!has_landlock(b))
-        return;
-    build_landlock(b);
     for (size_t i = 0; i < ARRAY_SIZE(own); i++)
         add_named(b, "--rw", own[i]);
     for (size_t i = 0; i < b->resolved->cache_count && b->plan->overlays; i++)
         if (b->resolved->caches[i].place != SIZE_MAX) /* the overlay's own object, which is there by now */
             add_named(b, "--rw", b->resolved->paths[b->resolved->caches[i].place].path);
     build_word(b, "--");
+}
+
+static void chain_landlock(struct builder *b)
+{
+    if (!has_landlock(b))
+        return;
+    build_landlock(b);
+    end_grants(b);
+    if (build_audit(b))
+        end_grants(b);
 }
 
 static void chain_scope(struct builder *b)

@@ -3,6 +3,7 @@
  */
 #include "host/host.h"
 
+#include "kernel/audit.h"
 #include "links/kernel_abi.h"
 
 #include <errno.h>
@@ -45,6 +46,12 @@ void host_look(struct host *host)
     host->proc = statfs("/proc", &proc) == 0 && proc.f_type == STATFS_PROC_TYPE;
     host->no_tmp = access("/tmp/.", F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
     look_at_descriptors(host);
+}
+
+void host_ask_audit(struct host *host)
+{
+    host->audit_lack = host->landlock_abi < LANDLOCK_LOG_SINCE ? "no-records" : audit_unreadable();
+    host->audit = host->audit_lack ? HOST_NO : HOST_YES;
 }
 
 const char *host_no_landlock_reason(const struct host *host, const char **ret_why, const char **ret_hint)

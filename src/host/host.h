@@ -80,6 +80,8 @@ struct host {
     bool regular;           /* 0, 1 or 2 is a regular file */
     struct handed standard; /* what 0, 1 and 2 give */
     struct host_namespaces namespaces;
+    enum host_answer audit;    /* can what the kernel's audit has of Landlock be read? */
+    const char *audit_lack;    /* static: of a no */
     enum host_answer overlays; /* in a user namespace; HOST_NO once a start has been refused one */
     struct host_bubblewrap bubblewrap;
     struct host_runner runner;
@@ -96,6 +98,9 @@ const char *host_no_landlock_reason(const struct host *host, const char **ret_wh
 /* host_lack_error() - a lack as the error of a backend: SANDBOX_UNAVAILABLE. @what: `the namespaces of this
  * run`. Return: as error_set(). */
 int host_lack_error(struct error *error, const struct host_lack *lack, const char *what);
+
+/* host_ask_audit() - can this process read what the kernel's audit has of Landlock? Fills host->audit. */
+void host_ask_audit(struct host *host);
 
 /*
  * host_cannot() - what it means that namespace-run said CANNOT: which switch of this machine it is, by

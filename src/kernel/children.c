@@ -94,7 +94,7 @@ static int scan_all(pid_t *pids, size_t most)
     return count;
 }
 
-#define EXCEPTED 6
+#define EXCEPTED 7
 
 static pid_t excepted[EXCEPTED]; /* 0: none */
 

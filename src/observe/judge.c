@@ -80,7 +80,8 @@ void judge_refuse(const struct judge *judge, const struct notify_request *reques
                               .name = name,
                               .is_address = is_address,
                               .by_mode = by_mode,
-                              .pid = (pid_t)request->pid};
+                              .pid = (pid_t)request->pid,
+                              .request = judge->tells_calls ? request : NULL};
 
     /* Whoever was interrupted calls again, and is announced again. */
     if (verdict->answer != ANSWER_REFUSED || !is_valid(judge, request))

@@ -15,6 +15,7 @@ struct judge {
     bool asks_first; /* before each call is received */
     bool holds;      /* what somebody may be asked about */
     bool holds_connects;
+    bool tells_calls; /* which call a refusal was */
 };
 
 /* judge_call() - look at one call and record what will be refused of it. Nothing is answered here. Return:

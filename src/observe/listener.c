@@ -155,6 +155,7 @@ void observe_serve(const struct observe_setup *setup)
     judge.uid = setup->resolved->uid;
     judge.holds = setup->asks;
     judge.holds_connects = setup->asks_connects;
+    judge.tells_calls = setup->tells_calls;
     judge.asks_first =
         setup->outlives; /* where it waits for a call alone, an old kernel does not tell it of the end */
     rules_make(&judge.rules, setup->resolved, setup->plan, setup->tmp);

@@ -17,8 +17,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define PIDFD_OF_THREAD O_EXCL /* PIDFD_THREAD, Linux 6.9 */
-
 union address {
     struct sockaddr any;
     struct sockaddr_in inet;

@@ -19,6 +19,7 @@ enum observe_message_type {
     OBSERVE_MESSAGE_READY, /* it can look: the first one */
     OBSERVE_MESSAGE_NEW,   /* a refusal that was not there before */
     OBSERVE_MESSAGE_COUNT, /* how often one came */
+    OBSERVE_MESSAGE_CALL,  /* the call of one, where that was asked for */
     OBSERVE_MESSAGE_ASK,   /* a refusal that waits for an answer, with a descriptor: the call is held */
     OBSERVE_MESSAGE_END,   /* what was not seen: the last one */
 };
@@ -45,6 +46,8 @@ struct observe_message {
     uint64_t held;                  /* ASK: the number of the notification, below: what it is */
     uint32_t held_kind;             /* enum observe_held */
     uint32_t held_flags, held_mode; /* as the call has them */
+    uint32_t call;         /* CALL: its number; `pid` is the process, not the thread; END: calls not told */
+    uint64_t arguments[4]; /* CALL */
     char executable[OBSERVE_PROGRAM];
     char name[OBSERVE_PATH]; /* path or address; only as much is sent as there is */
 };
@@ -56,6 +59,7 @@ struct observe_setup {
     const struct plan *plan;
     pid_t supervisor;
     bool asks_connects; /* and connecting to what no rule allows */
+    bool tells_calls;   /* which call each refusal was, for whoever has them from the kernel as well */
     bool asks;          /* what may be asked of is held, and handed to the supervisor */
     bool outlives;      /* whoever lives on behind the command is answered until the last of them has gone */
     const char *tmp;    /* the private temp directory on disk; NULL: none */

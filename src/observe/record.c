@@ -35,6 +35,7 @@ static struct {
     char names[NAMES_ROOM];
     size_t used;
     uint64_t lost, unreadable;
+    uint32_t untold; /* calls for which the wire had no room */
 } table;
 
 static uint32_t hash_of(const struct refusal *refusal, size_t length)
@@ -135,6 +136,40 @@ static void tell_count(int wire, size_t index)
     send_message(wire, &message, offsetof(struct observe_message, name), true);
 }
 
+/* The process of a thread, as the kernel's audit names it. Return: the thread where the kernel does not say.
+ */
+static pid_t process_of(pid_t thread)
+{
+    struct pidfd_words words = {.mask = PIDFD_WORDS_PID};
+    long fd = kernel_call(SYS_pidfd_open, thread, PIDFD_OF_THREAD, 0, 0, 0, 0), r;
+
+    if (fd < 0)
+        return thread;
+    r = kernel_call(SYS_ioctl, fd, PIDFD_IOCTL_WORDS, KERNEL_PTR(&words), 0, 0, 0);
+    close((int)fd);
+    return r == 0 && (words.mask & PIDFD_WORDS_PID) && words.process > 0 ? (pid_t)words.process : thread;
+}
+
+/* Before it goes on: so whoever has it from the kernel as well has it later. The same again is told once. */
+static void tell_call(int wire, size_t index, const struct notify_request *request)
+{
+    static struct observe_message last;
+    struct observe_message message;
+
+    memset(&message, 0, offsetof(struct observe_message, name));
+    message.type = OBSERVE_MESSAGE_CALL;
+    message.index = (uint32_t)index;
+    message.pid = process_of((pid_t)request->pid);
+    message.call = (uint32_t)request->call.nr;
+    memcpy(message.arguments, request->call.args, sizeof(message.arguments));
+    if (memcmp(&message, &last, offsetof(struct observe_message, name)) == 0)
+        return;
+    if (send_message(wire, &message, offsetof(struct observe_message, name), false))
+        memcpy(&last, &message, offsetof(struct observe_message, name));
+    else
+        table.untold++;
+}
+
 void record_unreadable(void)
 {
     table.unreadable++;
@@ -162,6 +197,8 @@ void record_refusal(int wire, const struct refusal *refusal)
 
     if (entry) {
         entry->count++;
+        if (refusal->request)
+            tell_call(wire, (size_t)(entry - table.entries), refusal->request);
         return;
     }
     program_length = record_program(refusal->pid, program);
@@ -185,6 +222,8 @@ void record_refusal(int wire, const struct refusal *refusal)
     entry->program = keep_name(program, program_length);
     *bucket = (uint16_t)++table.count;
     tell_new(wire, table.count - 1, false);
+    if (refusal->request)
+        tell_call(wire, table.count - 1, refusal->request);
 }
 
 void record_end(int wire)
@@ -200,5 +239,6 @@ void record_end(int wire)
     message.type = OBSERVE_MESSAGE_END;
     message.count = table.lost;
     message.unreadable = table.unreadable;
+    message.call = table.untold;
     send_message(wire, &message, offsetof(struct observe_message, name), true);
 }

@@ -4,6 +4,7 @@
 #ifndef CONFINE_OBSERVE_RECORD_H
 #define CONFINE_OBSERVE_RECORD_H
 
+#include "links/kernel_abi.h"
 #include "observe/evaluate.h"
 
 struct refusal {
@@ -11,7 +12,8 @@ struct refusal {
     enum denial_operation operation;
     const char *name; /* path or address */
     bool is_address, by_mode;
-    pid_t pid; /* the thread */
+    pid_t pid;                            /* the thread */
+    const struct notify_request *request; /* the call, if it is to be told; NULL: it is not */
 };
 
 /* record_refusal() - count it; one that is new is told at once, if the wire has room. */

@@ -28,7 +28,7 @@ static const long calls[] = {
 };
 
 static const uint32_t commands[] = {NOTIFY_IOCTL_RECEIVE, NOTIFY_IOCTL_SEND, NOTIFY_IOCTL_VALID,
-                                    NOTIFY_IOCTL_SET_FLAGS};
+                                    NOTIFY_IOCTL_SET_FLAGS, PIDFD_IOCTL_WORDS};
 
 /* Offsets in what the kernel shows to a filter. */
 enum { AT_NR = 0, AT_ARCH = 4, AT_ARGS = 16 };

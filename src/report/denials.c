@@ -30,11 +30,19 @@ static const struct operation {
     [DENIAL_CONNECT] = {"connect", "connecting to", false},
     [DENIAL_BIND] = {"bind", "binding to", false},
     [DENIAL_SEND] = {"send", "sending to", false},
+    [DENIAL_IOCTL] = {"ioctl", "controlling", false},
 };
 
 static const char *const noises[DENIAL_NOISES] = {
     [DENIAL_TERMINAL_OF_SHELL] = "shell-terminal",
     [DENIAL_JAVA_PERFORMANCE] = "java-performance",
+};
+
+static const char *const evidences[DENIAL_EVIDENCES] = {
+    [DENIAL_PREDICTED] = "predicted",
+    [DENIAL_REFUSED] = "refused",
+    [DENIAL_KERNEL] = "kernel",
+    [DENIAL_BOTH] = "kernel+observed",
 };
 
 /* --- what would have granted it --------------------------------------------------------------------------
@@ -61,7 +69,7 @@ static bool is_kernels(const char *path)
 static char *find_grant(const struct resolved *resolved, const struct denial *denial)
 {
     const char *slash = strrchr(denial->path, '/');
-    char *value = operations[denial->operation].in_directory && slash
+    char *value = operations[denial->operation].in_directory && slash && !denial->within
                       ? strndup(denial->path, slash == denial->path ? 1 : (size_t)(slash - denial->path))
                       : strdup(denial->path);
 
@@ -80,8 +88,8 @@ static bool is_lookup(const struct denial *denial)
 {
     const char *port = denial->address ? strrchr(denial->address, ':') : NULL;
 
-    return port && strcmp(port, ":53") == 0 && denial->operation != DENIAL_BIND && !denial->refused &&
-           denial->surface != SURFACE_NET_LISTED;
+    return port && strcmp(port, ":53") == 0 && denial->operation != DENIAL_BIND &&
+           denial->evidence != DENIAL_REFUSED && denial->surface != SURFACE_NET_LISTED;
 }
 
 /* The gateway was asked for a name: for which port is not known yet. */
@@ -258,7 +266,7 @@ int denials_add(struct denial_list *denials, const struct resolved *resolved, co
 static struct denial *find_refused(const struct denial_list *denials, const char *address)
 {
     for (size_t i = 0; i < denials->count; i++)
-        if (denials->items[i].refused && strcmp(denials->items[i].address, address) == 0)
+        if (denials->items[i].evidence == DENIAL_REFUSED && strcmp(denials->items[i].address, address) == 0)
             return &denials->items[i];
     return NULL;
 }
@@ -293,7 +301,7 @@ static int add_refused(struct denial_list *denials, const struct resolved *resol
 {
     const char *name = connection->name ? connection->name : connection->address;
     struct denial denial = {.surface = SURFACE_NET_LISTED,
-                            .refused = true,
+                            .evidence = DENIAL_REFUSED,
                             .operation = DENIAL_CONNECT,
                             .count = (uint64_t)connection->count};
     struct text text = {0};
@@ -390,7 +398,8 @@ void denial_say(const struct denial *denial, size_t most, struct text *text)
     else if (is_name_alone(denial))
         text_addf(text, "looking up %s", name);
     else
-        text_addf(text, "%s %s", operations[denial->operation].phrase, name);
+        text_addf(text, "%s %s%s", operations[denial->operation].phrase,
+                  denial->within ? "something in " : "", name);
     if (denial->at_start)
         text_addf(text, " (%s at confine session start)", denial->at_start);
 }
@@ -535,7 +544,7 @@ void denial_write(struct writer *writer, const struct denial *denial)
     writer_text(writer, "operation", operations[denial->operation].name);
     writer_path(writer, "path", denial->path);
     writer_text(writer, "address", denial->address);
-    writer_text(writer, "evidence", denial->refused ? "refused" : "predicted");
+    writer_text(writer, "evidence", evidences[denial->evidence]);
     if (denial->pid > 0)
         writer_integer(writer, "pid", denial->pid);
     else
@@ -545,7 +554,28 @@ void denial_write(struct writer *writer, const struct denial *denial)
     writer_text(writer, "rule", denial->rule);
     write_grant(writer, denial);
     writer_bool(writer, "by_mode", denial->by_mode);
+    writer_bool(writer, "within", denial->within);
     writer_text(writer, "noise", noises[denial->noise]);
+}
+
+static void write_audit(struct writer *writer, const struct denial_audit *audit)
+{
+    if (!audit->read) {
+        writer_null(writer, "audit");
+        return;
+    }
+    writer_object(writer, "audit");
+    if (audit->refused > 0) /* else the kernel never said that there was a layer */
+        writer_bool(writer, "complete", audit->complete);
+    else
+        writer_null(writer, "complete");
+    writer_integer(writer, "refused", (int64_t)audit->refused);
+    writer_integer(writer, "joined", (int64_t)audit->joined);
+    if (audit->lost_known)
+        writer_integer(writer, "lost", audit->lost);
+    else
+        writer_null(writer, "lost");
+    writer_end(writer);
 }
 
 void denials_write(struct writer *writer, const char *key, const struct denial_list *denials)
@@ -563,6 +593,7 @@ void denials_write(struct writer *writer, const char *key, const struct denial_l
         writer_null(writer, "unreadable");
     }
     writer_text(writer, "reason", denials->reason);
+    write_audit(writer, &denials->audit);
     writer_array(writer, "covers");
     for (size_t i = 0; i < denials->cover_count; i++)
         writer_text(writer, NULL, denials->covers[i]);

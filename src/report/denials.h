@@ -26,6 +26,7 @@ enum denial_operation {
     DENIAL_CONNECT,
     DENIAL_BIND,
     DENIAL_SEND,
+    DENIAL_IOCTL, /* a command to a device */
     DENIAL_OPERATIONS
 };
 
@@ -43,9 +44,18 @@ enum denial_rule {
 /* What programs try at every start and do without. */
 enum denial_noise { DENIAL_NOTABLE = 0, DENIAL_TERMINAL_OF_SHELL, DENIAL_JAVA_PERFORMANCE, DENIAL_NOISES };
 
+/* How it is known. */
+enum denial_evidence {
+    DENIAL_PREDICTED = 0, /* the call was seen, and nothing grants it */
+    DENIAL_REFUSED,       /* whoever refused it tells of it */
+    DENIAL_KERNEL,        /* the kernel tells of it */
+    DENIAL_BOTH,          /* the kernel tells of the very call that was seen */
+    DENIAL_EVIDENCES
+};
+
 struct denial {
     enum surface surface;
-    bool refused; /* whoever refused it tells of it; else it was foreseen */
+    enum denial_evidence evidence;
     enum denial_operation operation;
     enum denial_noise noise;
     char *path;       /* canonical, as the command sees it; NULL: it is no file */
@@ -60,16 +70,28 @@ struct denial {
                      */
     bool private;   /* a rule for this name says that it may be private */
     bool by_mode;   /* the file's mode or owner refuses as well: no grant is enough */
+    bool within;    /* the path is the directory in which it was to happen; the name is not known */
+};
+
+/* What the kernel's audit had of the run. */
+struct denial_audit {
+    bool read;        /* it was read; else nothing below says anything */
+    bool complete;    /* each refusal was told, by the kernel's own sum */
+    bool lost_known;  /* the next is known */
+    uint32_t lost;    /* records that the kernel has lost meanwhile, of the whole machine */
+    uint64_t refused; /* so many refusals of the run */
+    uint64_t joined;  /* so many of them are the observer's as well */
 };
 
 struct denial_list {
-    const char *channel;   /* static: `none`, `observer` */
+    const char *channel;   /* static: `none`, `observer`, `audit`: the kernel's alone */
     const char *reason;    /* static: why there is no observer, or not all was seen; NULL */
     bool known;            /* the numbers below are known */
     uint64_t lost;         /* refusals for which there was no room */
     uint64_t unreadable;   /* calls whose operands could not be read */
     const char *covers[8]; /* static: names of the surfaces that were looked at */
     size_t cover_count;
+    struct denial_audit audit;
     struct denial *items;
     size_t count;
 };

@@ -13,6 +13,7 @@
 #include "kernel/children.h"
 #include "links/observe_calls.h"
 #include "run/approval.h"
+#include "run/audit.h"
 #include "run/channel.h"
 #include "run/control.h"
 #include "run/gateway.h"
@@ -103,6 +104,7 @@ int observer_start(struct observer *observer, const struct plan *plan, const cha
                                   .plan = plan,
                                   .supervisor = getpid(),
                                   .asks = observer->approval != NULL,
+                                  .tells_calls = observer->audit != NULL,
                                   .asks_connects = observer->approval && observer->approval->connects,
                                   .outlives = plan->joined,
                                   .tmp = tmp};
@@ -327,6 +329,14 @@ static void take_count(struct observer *observer, const struct observe_message *
     observer->counted[message->index] = message->count;
 }
 
+static void take_call(struct observer *observer, const struct observe_message *message)
+{
+    uint32_t at = message->index < OBSERVE_RECORDS ? observer->known[message->index] : 0;
+
+    if (observer->audit && at != NOT_REFUSED)
+        audit_call(observer->audit, message, at);
+}
+
 /* @object: came with it, and is taken over; -1: nothing did */
 static void take_message(struct observer *observer, struct observe_message *message, size_t size, int object)
 {
@@ -345,6 +355,9 @@ static void take_message(struct observer *observer, struct observe_message *mess
     case OBSERVE_MESSAGE_COUNT:
         take_count(observer, message);
         break;
+    case OBSERVE_MESSAGE_CALL:
+        take_call(observer, message);
+        break;
     case OBSERVE_MESSAGE_END:
         observer->ended = true;
         denials->known = true;
@@ -354,6 +367,8 @@ static void take_message(struct observer *observer, struct observe_message *mess
                               : NULL;
         denials->lost += message->count;
         denials->unreadable = message->unreadable;
+        if (observer->audit)
+            observer->audit->calls_short = observer->audit->calls_short || message->call > 0;
         break;
     default:
         denials->lost++;

@@ -9,6 +9,7 @@
 #include "run/part.h"
 
 struct approval;
+struct audit;
 struct control;
 struct gateway;
 
@@ -27,6 +28,7 @@ struct observer {
     struct report *report;
     struct control *control;   /* that is told at once; NULL: none */
     struct approval *approval; /* that answers what is held; NULL: nothing is */
+    struct audit *audit;       /* that has the same from the kernel; NULL: nobody has */
     struct gateway *gateway;   /* that knows what the addresses of a listed network stand for */
     struct supervision *supervision;
     uv_poll_t poll;

@@ -139,6 +139,10 @@ static int prepare(struct run *run, int standard[3])
     r = observer_begin(&run->observer, run->resolved, run->plan, run->report, run->control, &run->gateway);
     if (r < 0)
         return run_fail(run, -r, "prepare the observer");
+    r = audit_begin(&run->audit, run->resolved, run->plan, run->report);
+    if (r < 0)
+        return run_fail(run, -r, "prepare the reader of the kernel's audit");
+    run->observer.audit = run->audit.wanted ? &run->audit : NULL;
     approval_begin(&run->approval, run->resolved, run->report, run->control, &run->observer,
                    run->plan->gateway && !run->plan->advisory && !run->resolved->session &&
                        run->resolved->policy->network == NETWORK_LISTED &&
@@ -252,6 +256,8 @@ int run_prepare_watch(struct run *run)
         run->supervision.parts[run->supervision.part_count++] = (struct part){&approval_part, &run->approval};
     if (run->observer.wanted)
         run->supervision.parts[run->supervision.part_count++] = (struct part){&observer_part, &run->observer};
+    if (run->audit.wanted) /* behind the observer: what that has not told by its end it never tells */
+        run->supervision.parts[run->supervision.part_count++] = (struct part){&audit_part, &run->audit};
     return supervise_prepare(&run->supervision);
 }
 
@@ -280,6 +286,7 @@ static void abandon(struct run *run)
     attest_end(&run->attestation);
     gateway_abandon(&run->gateway);
     observer_abandon(&run->observer);
+    audit_abandon(&run->audit);
     approval_free(&run->approval);
     planted_end(&run->planted);
     keeper_end(&run->terminal.keeper, false);
@@ -386,6 +393,7 @@ static void clear_run(struct run *run)
     terminal_clear(&run->terminal);
     gateway_clear(&run->gateway);
     observer_clear(&run->observer);
+    audit_clear(&run->audit);
     for (int fd = 0; fd < 3; fd++)
         run->relays.relay[fd] = (struct relay){.from = -1, .to = -1, .pipe = -1, .theirs = -1, .waiter = -1};
 }

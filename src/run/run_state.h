@@ -8,6 +8,7 @@
 
 #include "run/approval.h"
 #include "run/attest.h"
+#include "run/audit.h"
 #include "run/gateway.h"
 #include "run/limits.h"
 #include "run/observer.h"
@@ -47,6 +48,7 @@ struct run {
     int becoming_fd; /* the same as a pidfd, -1: it is `pid` */
     struct limits limits;
     struct observer observer;
+    struct audit audit;
     struct approval approval;
     struct supervision supervision;
     struct attestation attestation; /* last: most of it is never touched, and not cleared */

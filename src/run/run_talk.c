@@ -237,6 +237,9 @@ static int talk(struct run *run)
     r = observer_start(&run->observer, run->plan, run->plan->private_tmp ? run->tmp.path : NULL);
     if (r < 0)
         return run_fail(run, -r, "start the observer");
+    r = audit_start(&run->audit);
+    if (r < 0)
+        return run_fail(run, -r, "start the reader of the kernel's audit");
     planted_start(&run->planted, run->resolved, run->report->run_id);
     r = collect(run, &results, &size); /* a chain that is gone has said why before */
     if (r < 0)
@@ -266,6 +269,9 @@ static int talk(struct run *run)
     r = run->plan->foreign ? foreign_hold(run->pid, run->becoming) : 0;
     if (r < 0)
         return run_fail(run, -r, "hold the process in front of the command");
+    r = audit_adopt(&run->audit, run->becoming);
+    if (r < 0)
+        return run_fail(run, -r, "start the reader of the kernel's audit");
     r = observer_go(&run->observer);
     if (r < 0)
         return run_fail(run, -r, "tell the observer");

@@ -1,0 +1,29 @@
+/*
+ * audit.h - may this process read the kernel's audit, and is it on? Reading only: nothing is switched, no
+ * rule is loaded, and the daemon's place is never taken.
+ */
+#ifndef CONFINE_KERNEL_AUDIT_H
+#define CONFINE_KERNEL_AUDIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Types of records, as the kernel has them. */
+#define AUDIT_TYPE_SYSCALL 1300 /* what call it was */
+#define AUDIT_TYPE_ACCESS  1423 /* Landlock has refused something */
+#define AUDIT_TYPE_DOMAIN  1424 /* a layer of Landlock is first told of, or has gone */
+
+/* audit_unreadable() - why not, as a static kebab-case word: `no-capability`, without asking the kernel for
+ * more; `other-namespace`; `audit-refused`; `audit-off`. NULL: it can be read, and nobody says that it is
+ * off. */
+const char *audit_unreadable(void);
+
+/* audit_listen() - a socket on which the records arrive, those that matter here alone; the caller's. Return:
+ * it, or -errno. */
+int audit_listen(void);
+
+/* audit_status() - asks whether audit is on, and how many records the kernel has lost since it started.
+ * Return: 0, or -errno where that may not be asked. */
+int audit_status(bool *ret_on, uint32_t *ret_lost);
+
+#endif

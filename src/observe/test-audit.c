@@ -1,0 +1,223 @@
+/*
+ * test-audit.c - the kernel's own records, as Linux 6.18 wrote them: which are the run's, and what they say.
+ */
+#include "harness.h"
+
+#include "kernel/audit.h"
+#include "links/kernel_abi.h"
+#include "observe/audit_record.h"
+
+#include <sys/syscall.h>
+
+#define LAUNCHER "/usr/libexec/confine/confine-launch"
+#define OURS     7510
+
+/* A record; of a call the architecture's own name, and @call in place of its number, stand in front. */
+static void take(struct audit_look *look, unsigned type, long call, const char *text)
+{
+    const char *close = strchr(text, ')');
+    char record[4096];
+    int length;
+
+    need(close != NULL);
+    if (type == AUDIT_TYPE_SYSCALL)
+        length = snprintf(record, sizeof(record), "%.*s): arch=%x syscall=%ld %s", (int)(close - text), text,
+                          KERNEL_AUDIT_ARCH, call, close + 3);
+    else
+        length = snprintf(record, sizeof(record), "%s", text);
+    need(length > 0 && (size_t)length < sizeof(record));
+    audit_take(look, type, record, (size_t)length);
+}
+
+static void take_first(struct audit_look *look)
+{
+    take(
+        look, AUDIT_TYPE_ACCESS, 0,
+        "audit(1796041395.973:72281): domain=164ea3ede blockers=fs.make_reg path=\"/tmp/demo/d\" dev=\"vda\" "
+        "ino=11076213");
+    take(look, AUDIT_TYPE_DOMAIN, 0,
+         "audit(1796041395.973:72281): domain=164ea3ede status=allocated mode=enforcing pid=7510 uid=0 "
+         "exe=\"" LAUNCHER "\" comm=\"confine-launch\"");
+    take(look, AUDIT_TYPE_SYSCALL, SYS_openat,
+         "audit(1796041395.973:72281): success=no exit=-13 a0=ffffff9c a1=5580d85e84f0 a2=241 a3=1b6 items=0 "
+         "ppid=7506 pid=7510 auid=4294967295 uid=0 gid=0 euid=0 suid=0 fsuid=0 egid=0 sgid=0 fsgid=0 "
+         "tty=(none) "
+         "ses=4294967295 comm=\"sh\" exe=\"/usr/bin/dash\" key=(null)");
+}
+
+TEST(the_first_refusal_says_which_layer)
+{
+    struct audit_look look = {.pid = OURS};
+    struct audit_refusal refusal;
+    enum surface surface;
+    bool within;
+
+    take_first(&look);
+    need(audit_next(&look, false, &refusal));
+    check_int(refusal.called, true);
+    check_int(refusal.pid, OURS);
+    check_int(refusal.call, SYS_openat);
+    check(refusal.arguments[0] == 0xffffff9c && refusal.arguments[1] == 0x5580d85e84f0 &&
+          refusal.arguments[2] == 0x241 && refusal.arguments[3] == 0x1b6);
+    check_str(refusal.executable, "/usr/bin/dash");
+    check_str(refusal.path, "/tmp/demo/d");
+    check_int(audit_operation(&refusal, &surface, &within), DENIAL_CREATE);
+    check_int(surface, SURFACE_FS_WRITE);
+    check_int(within, true);
+    check(!audit_next(&look, true, &refusal));
+    take(&look, AUDIT_TYPE_DOMAIN, 0,
+         "audit(1796041396.021:72290): domain=164ea3ede status=deallocated denials=7");
+    check_int(look.gone, true);
+    check_int(look.refused, 7);
+}
+
+static const struct meaning {
+    const char *name, *blockers, *path;
+    long call;
+    enum denial_operation operation;
+    enum surface surface;
+    bool within;
+} meanings[] = {
+    {"a file that is written", "fs.write_file", "\"/tmp/demo/d/f\"", SYS_openat, DENIAL_WRITE,
+     SURFACE_FS_WRITE, false},
+    {"a file that is removed", "fs.remove_file", "\"/tmp/demo/d\"", SYS_unlinkat, DENIAL_REMOVE,
+     SURFACE_FS_WRITE, true},
+    {"a directory", "fs.make_dir", "\"/tmp/demo/d\"", SYS_mkdirat, DENIAL_CREATE, SURFACE_FS_WRITE, true},
+    {"a hard link",
+     "fs.write_file,fs.remove_dir,fs.remove_file,fs.make_char,fs.make_dir,fs.make_reg,fs.make_sock,fs.make_"
+     "fifo,"
+     "fs.make_block,fs.make_sym,fs.refer,fs.truncate,fs.ioctl_dev",
+     "\"/tmp/demo/d\"", SYS_linkat, DENIAL_LINK, SURFACE_FS_WRITE, true},
+    {"a file that comes", "fs.make_reg,fs.refer", "\"/tmp/demo/d\"", SYS_renameat2, DENIAL_RENAME,
+     SURFACE_FS_WRITE, true},
+    {"a name that is changed", "fs.remove_file,fs.make_reg", "\"/etc\"", SYS_renameat2, DENIAL_RENAME,
+     SURFACE_FS_WRITE, true},
+    {"a file that is cut", "fs.truncate", "\"/tmp/demo/d/f\"", SYS_truncate, DENIAL_TRUNCATE,
+     SURFACE_FS_TRUNCATE, false},
+    {"a file that is read", "fs.read_file", "\"/etc/gshadow\"", SYS_openat, DENIAL_READ, SURFACE_FS_READ,
+     false},
+    {"a device that is made", "fs.make_block", "\"/tmp\"", SYS_mknodat, DENIAL_CREATE, SURFACE_FS_DEVICE,
+     true},
+    {"a device that is commanded", "fs.ioctl_dev", "\"/dev/fuse\"", SYS_ioctl, DENIAL_IOCTL,
+     SURFACE_FS_DEVICE, false},
+    {"a name in digits", "fs.write_file", "2F746D702F6120226222", SYS_openat, DENIAL_WRITE, SURFACE_FS_WRITE,
+     false},
+    {"no file", "ptrace", "", SYS_process_vm_readv, DENIAL_NOTHING, 0, false},
+    {"a right of another time", "fs.new_right", "\"/etc\"", SYS_openat, DENIAL_NOTHING, 0, false},
+    {"a relative name", "fs.write_file", "\"etc\"", SYS_openat, DENIAL_NOTHING, 0, false},
+};
+
+TEST_EACH(a_refusal, struct meaning, meanings)
+{
+    struct audit_look look = {.pid = OURS, .domain = 0x164ea3ede};
+    enum surface surface = 0;
+    struct audit_refusal refusal;
+    bool within = false;
+    char text[1024];
+
+    snprintf(text, sizeof(text),
+             "audit(1796041395.977:72282): domain=164ea3ede blockers=%s%s%s dev=\"vda\" ino=1", row->blockers,
+             *row->path ? " path=" : "", row->path);
+    take(&look, AUDIT_TYPE_ACCESS, 0, text);
+    take(&look, AUDIT_TYPE_SYSCALL, row->call,
+         "audit(1796041395.977:72282): success=no exit=-13 a0=1 a1=2 a2=3 a3=4 items=0 ppid=7506 pid=7511 "
+         "comm=\"x\" exe=2F62696E2F6120622E \x01");
+    need(audit_next(&look, false, &refusal));
+    check_int(audit_operation(&refusal, &surface, &within), row->operation);
+    check_int(surface, row->surface);
+    check_int(within, row->within);
+    check_str(refusal.executable, "/bin/a b.");
+    if (strncmp(row->path, "2F", 2) == 0)
+        check_str(refusal.path, "/tmp/a \"b\"");
+}
+
+/* Nothing of another's is left in the memory, as soon as it is known whose it is. */
+static bool holds(const struct audit_look *look, const char *word)
+{
+    const char *bytes = (const char *)look;
+
+    for (size_t i = 0; i + strlen(word) <= sizeof(*look); i++)
+        if (memcmp(bytes + i, word, strlen(word)) == 0)
+            return true;
+    return false;
+}
+
+TEST(what_others_are_refused_is_not_kept)
+{
+    static const char secret[] = "audit(1796041395.900:72200): domain=164d5db34 blockers=fs.write_file "
+                                 "path=\"/home/somebody/letter\" dev=\"vda\" ino=1212817";
+    struct audit_look look = {.pid = OURS};
+    struct audit_refusal refusal;
+
+    take(&look, AUDIT_TYPE_ACCESS, 0, secret);
+    check(holds(&look, "letter")); /* it may be ours as yet */
+    take(&look, AUDIT_TYPE_DOMAIN, 0,
+         "audit(1796041395.900:72200): domain=164d5db34 status=allocated mode=enforcing pid=24413 uid=0 "
+         "exe=\"" LAUNCHER "\" comm=\"confine-launch\"");
+    check(!holds(&look, "letter"));
+    take(&look, AUDIT_TYPE_ACCESS, 0, secret);
+    take(&look, AUDIT_TYPE_SYSCALL, SYS_openat,
+         "audit(1796041395.900:72200): success=no exit=-13 a0=1 a1=2 a2=3 a3=4 items=0 ppid=1 pid=24413 "
+         "comm=\"x\" exe=\"/bin/x\"");
+    check(!holds(&look, "letter"));
+    take(&look, AUDIT_TYPE_ACCESS, 0, secret);
+    take_first(&look); /* the layer is known: everything else is another's */
+    check(!holds(&look, "letter"));
+    take(&look, AUDIT_TYPE_ACCESS, 0, secret);
+    check(!holds(&look, "letter"));
+    check(audit_next(&look, true, &refusal) && !audit_next(&look, true, &refusal));
+    check_str(refusal.path, "/tmp/demo/d");
+}
+
+static const struct not_ours {
+    const char *name, *text;
+} not_ours[] = {
+    {"another process", "domain=164ea3ede status=allocated mode=enforcing pid=7511 uid=0 exe=\"" LAUNCHER
+                        "\" comm=\"confine-launch\""},
+    {"another program with the number", "domain=164ea3ede status=allocated mode=enforcing pid=7510 uid=0 "
+                                        "exe=\"/usr/bin/other\" comm=\"confine-launch\""},
+    {"a name that says so",
+     "domain=164ea3ede status=allocated mode=enforcing pid=1 uid=0 exe=\"/x\" comm=\"pid=7510\""},
+    {"no number", "domain=164ea3ede status=allocated mode=enforcing pid= uid=0 exe=\"" LAUNCHER "\""},
+    {"too large a number",
+     "domain=164ea3ede status=allocated mode=enforcing pid=18446744073709559126 uid=0 exe=\"" LAUNCHER "\""},
+    {"another state", "domain=164ea3ede status=deallocated denials=7"},
+};
+
+TEST_EACH(a_layer_that_is_not_ours, struct not_ours, not_ours)
+{
+    struct audit_look look = {.pid = OURS};
+    struct audit_refusal refusal;
+    char text[1024];
+
+    take(&look, AUDIT_TYPE_ACCESS, 0,
+         "audit(1796041395.973:72281): domain=164ea3ede blockers=fs.make_reg path=\"/tmp/demo/d\" "
+         "dev=\"vda\" ino=1");
+    snprintf(text, sizeof(text), "audit(1796041395.973:72281): %s", row->text);
+    take(&look, AUDIT_TYPE_DOMAIN, 0, text);
+    check(look.domain == 0 && !look.gone);
+    check(!audit_next(&look, true, &refusal));
+}
+
+/* Two events at once, on two processors; and one whose call nobody tells. */
+TEST(events_may_be_mixed)
+{
+    struct audit_look look = {.pid = OURS, .domain = 0xa};
+    struct audit_refusal refusal;
+
+    take(&look, AUDIT_TYPE_ACCESS, 0, "audit(1.1:10): domain=a blockers=fs.write_file path=\"/one\"");
+    take(&look, AUDIT_TYPE_ACCESS, 0, "audit(1.1:11): domain=a blockers=fs.write_file path=\"/two\"");
+    take(&look, AUDIT_TYPE_ACCESS, 0, "audit(1.1:12): domain=a blockers=fs.write_file path=\"/three\"");
+    take(&look, AUDIT_TYPE_SYSCALL, SYS_openat, "audit(1.1:11): a0=1 a1=2 a2=3 a3=4 pid=9 exe=\"/b\"");
+    need(audit_next(&look, false, &refusal));
+    check_str(refusal.path, "/two");
+    check_int(refusal.pid, 9);
+    take(&look, AUDIT_TYPE_SYSCALL, SYS_openat, "audit(1.1:10): a0=1 a1=2 a2=3 a3=4 pid=8 exe=\"/b\"");
+    need(audit_next(&look, false, &refusal));
+    check_str(refusal.path, "/one");
+    check_int(refusal.pid, 8);
+    check(!audit_next(&look, false, &refusal));
+    need(audit_next(&look, true, &refusal));
+    check_str(refusal.path, "/three");
+    check_int(refusal.called, false);
+}
