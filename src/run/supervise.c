@@ -318,14 +318,15 @@ static int start_signals(struct loop *loop)
     return r < 0 ? r : uv_poll_start(&loop->signals, UV_READABLE, on_signals);
 }
 
-/* Can as many descriptors be opened as libuv takes at once? Where it fails to, it ends the process. */
+/* Can as many descriptors be opened as libuv takes at once? Where it fails to, it ends the process. One is
+ * made, for what the whole machine may have; the others stand for it. */
 static int check_room(void)
 {
     int fds[LOOP_DESCRIPTORS], r = 0;
     size_t count = 0;
 
     while (count < LOOP_DESCRIPTORS && r == 0) {
-        fds[count] = eventfd(0, EFD_CLOEXEC);
+        fds[count] = count == 0 ? eventfd(0, EFD_CLOEXEC) : dup(fds[0]);
         r = fds[count] < 0 ? -errno : 0;
         count += r == 0;
     }
