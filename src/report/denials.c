@@ -95,7 +95,8 @@ static bool is_lookup(const struct denial *denial)
 /* The gateway was asked for a name: for which port is not known yet. */
 static bool is_name_alone(const struct denial *denial)
 {
-    return denial->refused && denial->surface == SURFACE_NET_LISTED && !strchr(denial->address, ':');
+    return denial->evidence == DENIAL_REFUSED && denial->surface == SURFACE_NET_LISTED &&
+           !strchr(denial->address, ':');
 }
 
 /* Is it a rule that would do, and that anybody should be shown? Credentials of the machine are not offered.
