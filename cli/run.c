@@ -14,6 +14,7 @@
 #include "cli/session.h"
 #include "run/control.h"
 #include "run/forerunner.h"
+#include "run/planted.h"
 
 #include <errno.h>
 #include <string.h>
@@ -203,5 +204,6 @@ int command_run(char **argv, char **envp)
         result == 0 ? start(&confinement, &options, &outputs.control, &report) : cli_status(&report.error);
     forerunner_end();
     finish(&options, &outputs, &report, status);
+    planted_gone();
     return status; /* all that is held goes with the process, sooner than it could be given back */
 }

@@ -6,7 +6,8 @@
  * program can honestly say before any of it gets into the report.
  *
  * With `--planted quarantine` it may write there as well, and moves what it found.
- * It is started while the chain is, and waits: at the end of a run everybody waits for it.
+ * It is started while the chain is, and waits: at the end of a run everybody waits for it. Its findings are
+ * whole when it has closed their pipe; it ends while the supervisor clears up and reports.
  *
  * Should:  cost nothing but a few calls before the command starts.
  * Mustn't: hold up the end for long, or fail a run that has ended well.
@@ -377,23 +378,22 @@ void planted_start(struct planted_look *planted, const struct resolved *resolved
     strings_free(&looking.words);
 }
 
-/* Waits for its end, which comes by itself or is brought about. Return: its status; 0 as well where the tree
- * has reaped it: whether it said everything, its last word says. */
-static int see_gone(struct planted_look *planted, bool kills)
-{
-    pid_t pid = planted->pid;
-    int status = 0;
+static pid_t ending; /* of the one that has been told to, and is still to be seen gone; 0: none */
 
+void planted_gone(void)
+{
+    while (ending > 0 && waitpid(ending, NULL, 0) < 0 && errno == EINTR)
+        ;
+    ending = 0;
+}
+
+/* Ends it, unless the tree has reaped it already. How it ended tells nothing: whether it said everything, its
+ * last word says. */
+static void begin_end(struct planted_look *planted)
+{
+    if (planted->pid > 0 && children_include(planted->pid) && kill(planted->pid, SIGKILL) == 0)
+        ending = planted->pid;
     planted->pid = 0;
-    planted->go = fd_close(planted->go); /* one that still waits ends by that as well */
-    if (pid <= 0 || !children_include(pid))
-        return 0;
-    if (kills)
-        kill(pid, SIGKILL);
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return -1;
-    return status;
 }
 
 static int begin(struct planted_look *planted)
@@ -419,14 +419,11 @@ static const char *look(struct planted_look *planted, struct planted_list *list)
 {
     const char *incomplete = "not-started";
     struct text text = {0};
-    int r, status;
+    int r;
 
     if (planted->pid > 0) {
         r = begin(planted) ?: read_findings(planted->said, &text);
-        status = see_gone(planted, r < 0);
-        incomplete = r == -ETIMEDOUT                                           ? "seconds"
-                     : r < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0 ? "ended-early"
-                                                                               : take_findings(list, &text);
+        incomplete = r == -ETIMEDOUT ? "seconds" : r < 0 ? "ended-early" : take_findings(list, &text);
     }
     if (!incomplete && planted->more)
         incomplete = "trees";
@@ -444,8 +441,7 @@ void planted_look(struct planted_look *planted, struct report *report)
 
 void planted_end(struct planted_look *planted)
 {
-    if (planted->pid > 0)
-        see_gone(planted, true);
+    begin_end(planted);
     planted->said = fd_close(planted->said);
     planted->go = fd_close(planted->go);
     for (size_t i = 0; i < planted->before_count; i++) {

@@ -56,4 +56,8 @@ void planted_look(struct planted_look *planted, struct report *report);
 /* planted_end() - end it, and give back what was kept. */
 void planted_end(struct planted_look *planted);
 
+/* planted_gone() - wait for what planted_end() has ended: when there is nothing else to do any more, and
+ * before this process ends or starts another run. */
+void planted_gone(void);
+
 #endif

@@ -8,6 +8,7 @@
 
 #include "host/child.h"
 #include "kernel/cgroup.h"
+#include "run/planted.h"
 #include "run/run.h"
 
 #include <errno.h>
@@ -136,6 +137,7 @@ static void probe_in_child(int answer, void *data)
         r = backend_choose(&resolved, &host, true, &plan, &chosen, tried, &tried_count, &report.error);
     if (r == 0) {
         run_supervised(&plan, &resolved, &host, command, NULL, &report);
+        planted_gone();
         r = report.error.code == ERROR_NONE || report.error.code == ERROR_COMMAND_NOT_FOUND ? 0 : -EPERM;
     }
     row.usable = r == 0;

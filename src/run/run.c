@@ -101,7 +101,6 @@ struct relays_limit run_output_limit(const struct run *run)
 
 static int prepare(struct run *run, int standard[3])
 {
-    struct error left = {0};
     int r;
 
     r = attest_begin(&run->attestation, run->plan, run->resolved, run->missing);
@@ -111,8 +110,6 @@ static int prepare(struct run *run, int standard[3])
         r = tmp_make(&run->tmp, run->resolved, &run->report->error);
         if (r < 0)
             return r;
-        if (tmp_sweep(&run->tmp, &left) < 0)
-            strings_addf(&run->report->warnings, "%s: %s", left.reason, left.message);
         if (strings_add(&run->report->ephemeral, run->tmp.path) < 0)
             return error_no_memory(&run->report->error);
     }
@@ -173,6 +170,19 @@ static void enter(void *data)
     attest_in_child(&run->attestation);
 }
 
+/* What the chain does not wait for, and has to be done before the command is there. */
+static int prepare_beside(struct run *run)
+{
+    struct error left = {0};
+    int r = planted_begin(&run->planted, run->resolved, run->landlock_abi);
+
+    if (r < 0)
+        return run_fail(run, -r, "keep what repositories were like");
+    if (tmp_sweep(&run->tmp, &left) < 0)
+        strings_addf(&run->report->warnings, "%s: %s", left.reason, left.message);
+    return 0;
+}
+
 static int start_chain(struct run *run)
 {
     char onto[64] = "";
@@ -187,9 +197,6 @@ static int start_chain(struct run *run)
         r = limits_make(&run->limits, run->resolved, run->plan, true, &run->report->error);
     if (r < 0)
         return r;
-    r = planted_begin(&run->planted, run->resolved, run->landlock_abi);
-    if (r < 0)
-        return run_fail(run, -r, "keep what repositories were like");
     r = gateway_prepare(&run->gateway, run->plan, run->resolved, run->report);
     if (r == 0)
         r = gateway_share(&run->gateway, run->plan, run->resolved, run->report);
@@ -224,7 +231,8 @@ static int start_chain(struct run *run)
     run->stderr_fd = fd_close(run->stderr_fd);
     relays_handed_over(&run->relays);
     run->terminal.theirs = fd_close(run->terminal.theirs);
-    return gateway_start(&run->gateway);
+    r = gateway_start(&run->gateway);
+    return r < 0 ? r : prepare_beside(run);
 }
 
 /* --- 3. what lives in the loop ----------------------------------------------------------------------------
@@ -252,6 +260,8 @@ int run_prepare_watch(struct run *run)
         run->supervision.parts[run->supervision.part_count++] = (struct part){&control_part, run->control};
     if (run->planted.wanted)
         run->supervision.parts[run->supervision.part_count++] = (struct part){&planted_part, &run->planted};
+    if (run->plan->private_tmp) /* behind the look, which then has begun */
+        run->supervision.parts[run->supervision.part_count++] = (struct part){&tmp_part, &run->tmp};
     if (run->approval.wanted) /* behind the channel that it asks over, and before whoever hands it calls */
         run->supervision.parts[run->supervision.part_count++] = (struct part){&approval_part, &run->approval};
     if (run->observer.wanted)
@@ -289,6 +299,7 @@ static void abandon(struct run *run)
     audit_abandon(&run->audit);
     approval_free(&run->approval);
     planted_end(&run->planted);
+    planted_gone();
     keeper_end(&run->terminal.keeper, false);
     while (run->pid > 0 && (waitpid(-1, NULL, __WALL) > 0 || errno == EINTR))
         children_kill(0);
@@ -313,12 +324,19 @@ static int tell_lost_output(struct run *run, int status)
     return LINK_FAILED;
 }
 
-static void clean_up(struct run *run)
+static void remove_tmp(struct run *run)
 {
     struct error error = {0};
 
     if (tmp_remove(&run->tmp, &error) < 0)
         strings_addf(&run->report->warnings, "%s: %s", error.reason, error.message);
+}
+
+static void clean_up(struct run *run)
+{
+    struct error error = {0};
+
+    remove_tmp(run);
     limits_tell(&run->limits, &run->report->warnings);
     if (limits_remove(&run->limits, &error) < 0)
         strings_addf(&run->report->warnings, "%s: %s", error.reason, error.message);
@@ -440,6 +458,7 @@ static int run_once(struct plan *plan, const struct resolved *resolved, int land
         abandon(&run);
     else
         status = tell_lost_output(&run, run_watch(&run));
+    remove_tmp(&run); /* while the look is made */
     if (report->outcome.kind != OUTCOME_NOT_STARTED)
         planted_look(&run.planted, report);
     clean_up(&run);

@@ -7,7 +7,7 @@
 #include "report/report.h"
 #include "run/part.h"
 
-#define SUPERVISION_PARTS 9
+#define SUPERVISION_PARTS 12
 
 struct cgroups;
 struct loop;

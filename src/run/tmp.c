@@ -278,6 +278,19 @@ int tmp_sweep(const struct tmp_directory *tmp, struct error *error)
     return r;
 }
 
+/* What is refused is left to tmp_remove(), which says so. */
+static void remove_early(void *self)
+{
+    struct tmp_directory *tmp = self;
+
+    if (tmp->fd < 0 || unlinkat(tmp->place_fd, tmp->name, AT_REMOVEDIR) != 0)
+        return;
+    leave_place(tmp);
+    close_all(tmp);
+}
+
+const struct part_calls tmp_part = {.emptied = remove_early};
+
 int tmp_remove(struct tmp_directory *tmp, struct error *error)
 {
     int r = 0;

@@ -5,6 +5,7 @@
 #define CONFINE_RUN_TMP_H
 
 #include "policy/resolve.h"
+#include "run/part.h"
 
 struct tmp_directory {
     int fd;       /* O_PATH, -1: none */
@@ -44,5 +45,8 @@ int tmp_sweep(const struct tmp_directory *tmp, struct error *error);
  * Return: 0, or -errno: something is left, and @error says what.
  */
 int tmp_remove(struct tmp_directory *tmp, struct error *error);
+
+/* Removes an empty one as soon as nobody is left, while somebody's end is still waited for. */
+extern const struct part_calls tmp_part;
 
 #endif

@@ -184,7 +184,7 @@ int look_main(int argc, char **argv)
     snprintf(closed, sizeof(closed), "%llu", (unsigned long long)output.look.closed);
     if (r == 0)
         r = write_texts("end", output.look.bound ? output.look.bound : "", closed, "");
-    if (r == 0 && fflush(stdout) != 0)
+    if (r == 0 && (fflush(stdout) != 0 || close(STDOUT_FILENO) != 0)) /* nobody has to wait for our end */
         r = -EIO;
     if (r < 0) {
         fprintf(stderr, "confine-sweep: fatal: %s\n", strerror(-r));
