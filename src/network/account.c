@@ -19,6 +19,8 @@
 #define TALLIES_EACH                                                                                         \
     256 /* sums of a kind; what is different from all of them is added to the one without a name */
 
+#define ERROR_SIZE 64 /* bytes of a sum's sentence */
+
 enum { ALLOWED = 0, REFUSED, KINDS };
 
 const char *const protocols[] = {
@@ -37,6 +39,8 @@ struct tally {
     size_t rule;
     char option[OPTION_SIZE];
     uint64_t connections, sent, received; /* not told yet */
+    uint64_t failed;                      /* of what was allowed: that brought nothing; not told yet */
+    char error[ERROR_SIZE];               /* of the first of them */
 };
 
 static void write_start(struct writer *writer, const char *type)
@@ -155,7 +159,7 @@ void account_flush(struct gateway *gateway)
     for (size_t i = 0; i < count_tallies(gateway); i++) {
         struct tally *tally = &gateway->tallies[i];
 
-        if (tally->connections == 0 && tally->sent == 0 && tally->received == 0)
+        if (tally->connections == 0 && tally->sent == 0 && tally->received == 0 && tally->failed == 0)
             continue;
         write_start(&writer, "counted");
         writer_text(&writer, "name", tally->rest ? NULL : tally->name);
@@ -169,11 +173,13 @@ void account_flush(struct gateway *gateway)
         writer_integer(&writer, "connections", (int64_t)tally->connections);
         writer_integer(&writer, "sent", (int64_t)tally->sent);
         writer_integer(&writer, "received", (int64_t)tally->received);
+        writer_integer(&writer, "failed", (int64_t)tally->failed);
+        writer_text(&writer, "error", tally->failed ? tally->error : NULL);
         if (!say(gateway, &writer)) {
             timer_begin(&gateway->loop, &gateway->count_timer, TIMER_SOON, on_count);
             return;
         }
-        tally->connections = tally->sent = tally->received = 0;
+        tally->connections = tally->sent = tally->received = tally->failed = 0;
     }
 }
 
@@ -225,10 +231,22 @@ void account_decided(struct connection *connection)
     }
 }
 
-static void count_closed(struct connection *connection)
+/* Nothing came back, and it was not the client that gave up. */
+static void count_failed(struct tally *tally, const struct connection *connection, const char *error)
+{
+    static const char client[] = "the client ";
+
+    if (!tally || !error || connection->received > 0 || strncmp(error, client, sizeof(client) - 1) == 0)
+        return;
+    if (tally->failed++ == 0)
+        snprintf(tally->error, sizeof(tally->error), "%s", error);
+}
+
+static void count_closed(struct connection *connection, const char *error)
 {
     struct gateway *gateway = connection->gateway;
     struct tally like = tally_of(connection);
+    struct tally *tally;
     uint64_t sent, received;
 
     say_bytes(connection, &sent, &received);
@@ -238,7 +256,10 @@ static void count_closed(struct connection *connection)
         count(gateway, find_tally(gateway, &like), 1, 0, 0);
         return;
     }
-    count(gateway, find_tally(gateway, &like), 0, sent, received);
+    tally = find_tally(gateway, &like);
+    if (!connection->told && !connection->is_later)
+        count_failed(tally, connection, error);
+    count(gateway, tally, 0, sent, received);
 }
 
 void account_closed(struct connection *connection, const char *error)
@@ -265,7 +286,7 @@ void account_closed(struct connection *connection, const char *error)
         if (say(gateway, &writer))
             return;
     }
-    count_closed(connection);
+    count_closed(connection, error);
 }
 
 void account_anew(struct gateway *gateway)

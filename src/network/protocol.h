@@ -49,11 +49,13 @@
  *                  place of the one in `connection`.
  *   counted        {"name": NAME|null, "port": N, "protocol": PROTOCOL, "rule": RULE|null,
  *                  "refused": REASON|null, "option": TEXT|null, "connections": N, "sent": BYTES,
- *                  "received": BYTES}
+ *                  "received": BYTES, "failed": N, "error": TEXT|null}
  *                  What was added since the last `counted` with the same words: after PROTOCOL_ITEMS
  *                  connections of its kind, and for a name that is asked for again and again. "name": null:
  *                  everything that exceeds the bounds of the counting as well; what was refused of that is
  *                  a sum of its own ("refused": "various").
+ *                  `failed`: of what was allowed, as many brought nothing back, the first of them because of
+ *                  `error`.
  *   given          {"name": NAME, "four": ADDRESS|null, "six": ADDRESS|null} a name has got an address of its
  *                  own; the first PROTOCOL_ITEMS of them, each before it is answered.
  *   allowed        {"rule": RULE} as it was sent.

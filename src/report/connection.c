@@ -69,6 +69,11 @@ int connections_add(struct connections *connections, struct connection *connecti
         row->count += connection->count;
         row->sent += connection->sent;
         row->received += connection->received;
+        row->failed += connection->failed;
+        if (!row->error) {
+            row->error = connection->error;
+            connection->error = NULL;
+        }
         connection_free(connection);
         return 0;
     }
@@ -104,8 +109,9 @@ void connection_members(const struct connection *connection, struct writer *writ
     write_known(writer, "sent", refused ? -1 : connection->sent);
     write_known(writer, "received", refused ? -1 : connection->received);
     if (counted)
-        return;
-    write_known(writer, "ms", connection->ms);
+        writer_integer(writer, "failed", connection->failed);
+    else
+        write_known(writer, "ms", connection->ms);
     writer_text(writer, "error", connection->error);
 }
 
@@ -138,19 +144,33 @@ int64_t connections_total(const struct connections *connections)
     return sum(connections, false);
 }
 
-/* Nothing came back, and it was not the command that gave up. */
-static bool has_failed(const struct connection *connection)
+/* As many brought nothing back, and it was not the command that gave up. */
+static int64_t count_failed(const struct connection *connection)
 {
+    static const char client[] = "the client ";
+
+    if (connection->id < 0)
+        return connection->failed;
     return !connection->refused && connection->error && connection->received <= 0 &&
-           strncmp(connection->error, "the client ", strlen("the client ")) != 0;
+           strncmp(connection->error, client, sizeof(client) - 1) != 0;
+}
+
+/* All of them: those that stand one by one, and then the counted ones. NULL: there are no more. */
+static const struct connection *connection_at(const struct connections *connections, size_t index)
+{
+    if (index < connections->count)
+        return &connections->items[index];
+    index -= connections->count;
+    return index < connections->counted_count ? &connections->counted[index] : NULL;
 }
 
 int64_t connections_failed(const struct connections *connections)
 {
+    const struct connection *item;
     int64_t count = 0;
 
-    for (size_t i = 0; i < connections->count; i++)
-        count += has_failed(&connections->items[i]);
+    for (size_t i = 0; (item = connection_at(connections, i)); i++)
+        count += count_failed(item);
     return count;
 }
 
@@ -162,13 +182,14 @@ static const char *meant(const struct connection *connection)
 /* Does an earlier one say the same? */
 static bool is_repeated(const struct connections *connections, size_t index)
 {
-    const struct connection *item = &connections->items[index];
+    const struct connection *item = connection_at(connections, index), *earlier;
 
-    for (size_t i = 0; i < index; i++)
-        if (has_failed(&connections->items[i]) && connections->items[i].port == item->port &&
-            strcmp(meant(&connections->items[i]), meant(item)) == 0 &&
-            strcmp(connections->items[i].error, item->error) == 0)
+    for (size_t i = 0; i < index; i++) {
+        earlier = connection_at(connections, i);
+        if (count_failed(earlier) > 0 && earlier->error && earlier->port == item->port &&
+            strcmp(meant(earlier), meant(item)) == 0 && strcmp(earlier->error, item->error) == 0)
             return true;
+    }
     return false;
 }
 
@@ -184,13 +205,12 @@ static void say_error(const char *error, struct text *text)
 
 void connections_say_failed(const struct connections *connections, size_t most, size_t cut, struct text *text)
 {
+    const struct connection *item;
     size_t said = 0;
     char name[512];
 
-    for (size_t i = 0; i < connections->count; i++) {
-        const struct connection *item = &connections->items[i];
-
-        if (!has_failed(item) || is_repeated(connections, i))
+    for (size_t i = 0; (item = connection_at(connections, i)); i++) {
+        if (count_failed(item) == 0 || !item->error || is_repeated(connections, i))
             continue;
         if (said++ == most) {
             text_add(text, " and others");

@@ -20,9 +20,10 @@ struct connection {
     char *rule;     /* that allowed it */
     char *refused;  /* why not */
     char *option;   /* that would have allowed it */
-    char *error;    /* how it ended, if not by an end */
+    char *error;    /* how it ended, if not by an end; of counted ones, the first that brought nothing back */
     int64_t port;
     int64_t count;              /* 1, or as many as were counted */
+    int64_t failed;             /* of counted ones: that were allowed, and brought nothing back */
     int64_t sent, received, ms; /* -1: not known */
 };
 
@@ -56,7 +57,8 @@ void connection_members(const struct connection *connection, struct writer *writ
 /* connections_refused() - how many were refused, those that were counted included. */
 int64_t connections_refused(const struct connections *connections);
 
-/* connections_failed() - how many of those that stand one by one were allowed, and brought nothing back. */
+/* connections_failed() - how many were allowed, and brought nothing back; those that were counted included.
+ */
 int64_t connections_failed(const struct connections *connections);
 
 /*

@@ -225,6 +225,25 @@ TEST(what_could_not_be_reached_is_said)
     connections_free(&report.connections);
 }
 
+TEST(what_was_only_counted_and_not_reached_is_said_too)
+{
+    struct connection counted = {.id = -1, .port = 443, .count = 7, .failed = 5};
+    struct connection more = {.id = -1, .port = 443, .count = 2, .failed = 1};
+    char summary[600];
+
+    report.outcome = (struct outcome){.kind = OUTCOME_EXITED};
+    add_connection("first.test", 443, "Connection refused", 0);
+    counted.name = strdup("later.test");
+    more.name = strdup("later.test");
+    need(connections_add(&report.connections, &counted) == 0);
+    more.error = strdup("Connection timed out");
+    need(connections_add(&report.connections, &more) == 0);
+    report_summary(&report, summary, sizeof(summary));
+    check_has(summary, " Network: 10 connections, 0 refused, 7 failed: first.test:443 (Connection refused), "
+                       "later.test:443 (Connection timed out).");
+    connections_free(&report.connections);
+}
+
 TEST(an_error_is_always_said)
 {
     struct text text = {0};

@@ -149,6 +149,8 @@ static int add_connection(struct gateway *gateway, const json_t *message, int64_
                                     .rule = take_text(message, "rule", &failed),
                                     .refused = take_text(message, "refused", &failed),
                                     .option = take_text(message, "option", &failed),
+                                    .error = id < 0 ? take_text(message, "error", &failed) : NULL,
+                                    .failed = id < 0 ? take_number(message, "failed", 0) : 0,
                                     .port = take_number(message, "port", 0),
                                     .count = id < 0 ? take_number(message, "connections", 0) : 1,
                                     .sent = take_number(message, "sent", -1),
