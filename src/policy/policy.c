@@ -1,12 +1,11 @@
 /*
- * policy.c - a policy in memory: the built-in layer, one merge rule per key, locks.
+ * policy.c - a policy in memory: the built-in layer, the values of single keys, locks. Lists are in
+ * policy_lists.c.
  *
- * Should:  let the later layer win for scalars and add for lists; remember who asked for every entry; say
- * which file locked a key. Mustn't: change anything when a value is refused; treat a default as named.
+ * Should:  let the later layer win; remember who asked for it; say which file locked a key.
+ * Mustn't: change anything when a value is refused; treat a default as named.
  *
- * Layers come weakest first; the order of calls is the order of the layers. What removes (`!@set`) is an
- * entry as well: sets are expanded last, by whoever resolves, and entry_in_force() says which entries still
- * count.
+ * Layers come weakest first; the order of calls is the order of the layers.
  */
 #include "policy/policy.h"
 
@@ -15,8 +14,6 @@
 
 #include <errno.h>
 #include <stddef.h>
-
-#define LIST_MOST 16384 /* entries: whoever expands a list compares them with each other */
 
 _Static_assert(sizeof(enum mode) == sizeof(unsigned), "KIND_WORD stores enums as unsigned");
 _Static_assert(KEY_COUNT <= 64 && LIST_COUNT <= 64, "locks are bits");
@@ -168,8 +165,7 @@ static bool read_size(const struct policy_key *key, const char *text, struct val
     return parse_size(text, &ret->number) == 0 && ret->number > 0;
 }
 
-/* Whole, in decimal, without sign or leading zero. */
-static bool read_number(const char *text, uint64_t most, uint64_t *ret_number)
+bool parse_number(const char *text, uint64_t most, uint64_t *ret_number)
 {
     static const struct word units[] = {{"", 1}, {NULL, 0}};
 
@@ -180,7 +176,7 @@ static bool read_number(const char *text, uint64_t most, uint64_t *ret_number)
 static bool read_count(const struct policy_key *key, const char *text, struct value *ret)
 {
     (void)key;
-    return read_number(text, INT32_MAX, &ret->number) && ret->number > 0;
+    return parse_number(text, INT32_MAX, &ret->number) && ret->number > 0;
 }
 
 static bool read_tmp(const struct policy_key *key, const char *text, struct value *ret)
@@ -198,7 +194,8 @@ static bool read_user(const struct policy_key *key, const char *text, struct val
     if (read_word(key, text, ret))
         return true;
     ret->word = USER_ID;
-    return read_number(text, UINT32_MAX - 1, &ret->number); /* the last one means "no change" to the kernel */
+    return parse_number(text, UINT32_MAX - 1,
+                        &ret->number); /* the last one means "no change" to the kernel */
 }
 
 static bool read_dimensions(const struct policy_key *key, const char *text, struct value *ret)
@@ -211,7 +208,7 @@ static bool read_dimensions(const struct policy_key *key, const char *text, stru
     if (digits == 0 || digits >= sizeof(columns) || text[digits] != 'x')
         return false;
     snprintf(columns, sizeof(columns), "%.*s", (int)digits, text);
-    if (!read_number(columns, UINT16_MAX, &number) || !read_number(text + digits + 1, UINT16_MAX, &rows))
+    if (!parse_number(columns, UINT16_MAX, &number) || !parse_number(text + digits + 1, UINT16_MAX, &rows))
         return false;
     ret->word = (unsigned)number;
     ret->second = (unsigned)rows;
@@ -284,9 +281,6 @@ static int store_value(struct policy *policy, const struct policy_key *key, cons
     }
 }
 
-/* `hide`, `: ` for a file; an option says its name itself. */
-#define NAME_BEFORE(KEY, ORIGIN) (ORIGIN)->option ? "" : (KEY)->name, (ORIGIN)->option ? "" : ": "
-
 /* `memory`, for the one option that has all limits; else empty. */
 static const char *limit_name(const struct policy_key *key, const struct origin *origin)
 {
@@ -319,7 +313,7 @@ static int refuse_value(const struct policy_key *key, const struct origin *origi
     return -EINVAL;
 }
 
-static int refuse_locked(const struct policy *policy, const char *name, size_t lock,
+int policy_refuse_locked(const struct policy *policy, const char *name, size_t lock,
                          const struct origin *origin, struct error *error)
 {
     policy_refuse(error, origin, "locked", "%s is locked by %s", name, WHERE(&policy->lock[lock]));
@@ -354,218 +348,13 @@ int policy_set(struct policy *policy, enum key key, const char *value, const cha
     if (!readers[row->kind](row, value, &read))
         return refuse_value(row, &origin, value, error);
     if (policy->locked >> key & 1 && !holds_value(policy, row, &read))
-        return refuse_locked(policy, row->name, key, &origin, error);
+        return policy_refuse_locked(policy, row->name, key, &origin, error);
     if (key == KEY_APPROVED_MODE && policy->locked >> KEY_MODE & 1) /* the same by another name */
-        return refuse_locked(policy, key_name(KEY_MODE), KEY_MODE, &origin, error);
+        return policy_refuse_locked(policy, key_name(KEY_MODE), KEY_MODE, &origin, error);
     if (store_value(policy, row, &read, base) < 0)
         return error_no_memory(error);
     policy->origin[key] = origin;
     return 0;
-}
-
-bool variable_valid(const char *name, size_t length)
-{
-    if (length == 0 || (name[0] >= '0' && name[0] <= '9'))
-        return false;
-    for (size_t i = 0; i < length; i++)
-        if (!(name[i] == '_' || (name[i] >= '0' && name[i] <= '9') ||
-              ((name[i] | 32) >= 'a' && (name[i] | 32) <= 'z')))
-            return false;
-    return true;
-}
-
-static bool is_list_value(enum kind kind, const char *value)
-{
-    struct rule rule;
-    uint64_t number;
-
-    switch (kind) {
-    case KIND_RULES:
-        return rule_parse(value, &rule);
-    case KIND_PORTS:
-        return ports_valid(value);
-    case KIND_SURFACES:
-        return surface_by_name(value) >= 0;
-    case KIND_DEMANDS:
-        return surface_by_name(value) >= 0 || surface_is_group(value) || strcmp(value, "full") == 0;
-    case KIND_SETTINGS:
-        return strchr(value, '=') && variable_valid(value, strcspn(value, "="));
-    case KIND_VARIABLES:
-    case KIND_UNSET:
-        return variable_valid(value, strlen(value));
-    case KIND_NUMBERS:
-        return read_number(value, INT32_MAX, &number) && number > 2;
-    default:
-        return *value != '\0';
-    }
-}
-
-static bool may_hold_set(enum kind kind, const struct set *set)
-{
-    static const enum set_kind wanted[] = {
-        [KIND_PATHS] = SET_PATHS, [KIND_SOCKETS] = SET_SOCKETS, [KIND_UNSET] = SET_NAMES};
-
-    return (kind == KIND_PATHS || kind == KIND_SOCKETS || kind == KIND_UNSET) && set->kind == wanted[kind];
-}
-
-static int check_set(const struct policy_key *key, const struct entry *entry, struct error *error)
-{
-    const struct set *set = set_by_name(entry->value);
-    struct nearest nearest = {.word = entry->value};
-
-    if (set && may_hold_set(key->kind, set))
-        return 0;
-    for (const struct set *next = policy_sets; next->name; next++)
-        if (may_hold_set(key->kind, next))
-            nearest_try(&nearest, next->name);
-    policy_refuse(error, &entry->origin, "bad-set", "%s%s%s is %s", NAME_BEFORE(key, &entry->origin),
-                  QUOTE(entry->value), set ? "not a set that can stand here" : "no set");
-    if (nearest.best)
-        return error_hint(error, "did you mean `%s`?", nearest.best);
-    return error_hint(error, "`confine policy` prints the sets; a file of that name is written ./%s",
-                      QUOTE(entry->value));
-}
-
-static int refuse_entry(const struct policy_key *key, const struct entry *entry, struct error *error)
-{
-    struct nearest nearest = {.word = entry->value};
-    const char *instead = key->kind == KIND_RULES ? rule_mistake(entry->value) : NULL;
-
-    policy_refuse(error, &entry->origin, "bad-value", "%s%s%s is not %s", NAME_BEFORE(key, &entry->origin),
-                  QUOTE(entry->value), kind_expected(key->kind));
-    if (instead)
-        return error_hint(error, "%s", instead);
-    if (key->kind != KIND_SURFACES && key->kind != KIND_DEMANDS)
-        return -EINVAL;
-    for (size_t i = 0; i < SURFACE_COUNT; i++) {
-        nearest_try(&nearest, surface_table[i].name);
-        if (key->kind == KIND_DEMANDS)
-            nearest_try(&nearest, surface_table[i].group);
-    }
-    return nearest.best ? error_hint(error, "did you mean `%s`?", nearest.best) : -EINVAL;
-}
-
-/* What no backend can open is refused here: accepted, it would stay shut and be reported open. */
-static int check_opening(enum list list, const struct policy_key *key, const struct entry *entry,
-                         struct error *error)
-{
-    const char *instead = list == LIST_OPEN ? surface_table[surface_by_name(entry->value)].instead : NULL;
-
-    if (!instead)
-        return 0;
-    policy_refuse(error, &entry->origin, "not-openable", "%s%s%s cannot be opened",
-                  NAME_BEFORE(key, &entry->origin), entry->value);
-    error_surface(error, entry->value);
-    return error_hint(error, "%s", instead);
-}
-
-/* A rule that nothing could ever match would be taken for a wider one. */
-static int check_rule(const struct policy_key *key, const struct entry *entry, struct error *error)
-{
-    const char *why, *instead;
-    struct rule rule;
-
-    if (key->kind != KIND_RULES || !rule_parse(entry->value, &rule) || !rule_useless(&rule, &why, &instead))
-        return 0;
-    policy_refuse(error, &entry->origin, "useless-rule", "%s%s%s: %s", NAME_BEFORE(key, &entry->origin),
-                  QUOTE(entry->value), why);
-    return error_hint(error, "%s", instead);
-}
-
-/* A lock on a list that narrows is about taking back; on any other it is about adding. */
-static int check_lock(const struct policy *policy, const struct policy_key *key, const struct entry *entry,
-                      struct error *error)
-{
-    bool narrows = key->narrow == NARROW_ADD || key->list == LIST_ENV_UNSET || key->list == LIST_REQUIRE;
-
-    if (key->undoes >= 0 && policy->locked_lists >> key->undoes & 1)
-        return refuse_locked(policy, list_name((enum list)key->undoes), KEY_COUNT + (size_t)key->undoes,
-                             &entry->origin, error);
-    if (policy->locked_lists >> key->list & 1 && (entry->remove || !narrows))
-        return refuse_locked(policy, key->name, KEY_COUNT + (size_t)key->list, &entry->origin, error);
-    return 0;
-}
-
-static int append_entry(struct entries *entries, const struct entry *entry)
-{
-    struct entry copy = *entry, *larger = realloc(entries->items, (entries->count + 1) * sizeof(*larger));
-
-    if (!larger)
-        return -ENOMEM;
-    entries->items = larger;
-    copy.value = strdup(entry->value);
-    copy.base = entry->base ? strdup(entry->base) : NULL;
-    copy.why = entry->why ? strdup(entry->why) : NULL;
-    if (!copy.value || (entry->base && !copy.base) || (entry->why && !copy.why)) {
-        free(copy.value);
-        free(copy.base);
-        free(copy.why);
-        return -ENOMEM;
-    }
-    entries->items[entries->count++] = copy;
-    return 0;
-}
-
-int policy_add_entry(struct policy *policy, enum list list, const struct entry *entry, struct error *error)
-{
-    const struct policy_key *key = policy_key_of_list(list);
-    int result = 0;
-
-    if (!key)
-        return error_set(error, ERROR_INTERNAL, 0, "no-such-key", "list %d is not in the table", (int)list);
-    if (policy->list[list].count >= LIST_MOST)
-        return policy_refuse(error, &entry->origin, "too-many", "more than %d entries of %s", LIST_MOST,
-                             key->name);
-    if (entry->value[0] == '@' || entry->remove)
-        result = check_set(key, entry, error);
-    else if (!is_list_value(key->kind, entry->value))
-        result = refuse_entry(key, entry, error);
-    else
-        result = check_opening(list, key, entry, error);
-    if (result == 0 && !entry->remove)
-        result = check_rule(key, entry, error);
-    if (result == 0)
-        result = check_lock(policy, key, entry, error);
-    if (result < 0)
-        return result;
-    return append_entry(&policy->list[list], entry) < 0 ? error_no_memory(error) : 0;
-}
-
-int policy_add(struct policy *policy, enum list list, const char *value, const char *base,
-               struct origin origin, struct error *error)
-{
-    const struct policy_key *key = policy_key_of_list(list);
-    bool paths = key && (key->kind == KIND_PATHS || key->kind == KIND_SOCKETS);
-    bool sets = paths || (key && key->kind == KIND_UNSET);
-    char *copy = strdup(value);
-    struct entry entry = {.base = (char *)(uintptr_t)base, .origin = origin};
-    size_t length;
-    int result;
-
-    if (!copy)
-        return error_no_memory(error);
-    length = strlen(copy);
-    if (paths && length > 1 && copy[length - 1] == '?') {
-        entry.optional = true;
-        copy[length - 1] = '\0';
-    }
-    entry.remove = sets && strncmp(copy, "!@", 2) == 0;
-    entry.value = copy + entry.remove;
-    result = policy_add_entry(policy, list, &entry, error);
-    free(copy);
-    return result;
-}
-
-bool entry_in_force(const struct entries *entries, size_t index)
-{
-    const struct entry *entry = &entries->items[index];
-
-    if (entry->remove)
-        return false;
-    for (size_t i = index + 1; i < entries->count; i++)
-        if (entries->items[i].remove && strcmp(entries->items[i].value, entry->value) == 0)
-            return false;
-    return true;
 }
 
 int policy_lock(struct policy *policy, const char *name, struct origin origin, struct error *error)

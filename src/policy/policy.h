@@ -239,6 +239,9 @@ const char *list_name(enum list list);
 int parse_duration(const char *text, uint64_t *ret_ms);
 int parse_size(const char *text, uint64_t *ret_bytes);
 
+/* parse_number() - is it a whole number up to @most, in decimal, without sign or leading zero? */
+bool parse_number(const char *text, uint64_t most, uint64_t *ret_number);
+
 /* variable_valid() - is it the name of a variable as the shell writes them? Others exist, but nothing here
  * can name them. */
 bool variable_valid(const char *name, size_t length);

@@ -84,4 +84,12 @@ const char *origin_where(char *buffer, size_t size, const struct origin *origin)
 __attribute__((format(printf, 4, 5))) int policy_refuse(struct error *error, const struct origin *origin,
                                                         const char *reason, const char *format, ...);
 
+/* `hide`, `: ` for a file; an option says its name itself. */
+#define NAME_BEFORE(KEY, ORIGIN) (ORIGIN)->option ? "" : (KEY)->name, (ORIGIN)->option ? "" : ": "
+
+/* policy_refuse_locked() - that key @name cannot be changed. @lock: its place in policy->lock. Return:
+ * -EINVAL. */
+int policy_refuse_locked(const struct policy *policy, const char *name, size_t lock,
+                         const struct origin *origin, struct error *error);
+
 #endif
