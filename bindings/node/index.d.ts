@@ -153,7 +153,7 @@ export interface StartOptions extends Options {
   passFds?: number[];
   /** Aborting kills the run; wait() then rejects with the signal's reason when nothing of it is left. */
   signal?: AbortSignal;
-  /** Called with every question; a rejection, or what is no Answer, ends the run. Without `ask` each waits for a minute. */
+  /** Called with every question; a rejection, or what is no Answer, ends the run; wait() and the iteration reject with it. Without `ask` each waits for a minute. */
   onAsk?: (question: AskEvent) => Answer | Promise<Answer>;
 }
 

@@ -187,6 +187,14 @@ const undecided = () => inWorkspace(async (place) => {
       throw new Error(asked === `${place}/made` && operation === 'create' && reads === false && timeout === 60000 ? 'undecided' : 'another question');
     },
   }), ({ message }) => message === 'undecided');
+  await throws(async () => {
+    const running = confine.start(['sh', '-c', `echo x > ${place}/made`], { program: PROGRAM, workspace: `${place}/sub`, onAsk: () => { throw new Error('undecided'); } });
+    try {
+      for await (const event of running) if (event.type === 'ended') throw new Error('it came to its end');
+    } finally {
+      await running.close();
+    }
+  }, ({ message }) => message === 'undecided');
   assert(pid > 0 && !fs.existsSync(`/proc/${pid}`) && !fs.existsSync(`${place}/made`), 'something of it is left');
 });
 

@@ -278,8 +278,19 @@ def undecided():
                 pids.append((await run.started()).pid)
                 await run.wait()
 
+        async def iterated():
+            async with confine.start(words, program=PROGRAM, workspace=place.path + '/sub', on_ask=later) as run:
+                async for event in run:
+                    note(event)
+            raise AssertionError('the iteration came to its end')
+
+        async def left():
+            async with confine.start(words, program=PROGRAM, workspace=place.path + '/sub', on_ask=later) as run:
+                pids.append((await run.started()).pid)
+                await run._hearing  # whoever does neither has no other way to know
+
         for test in (lambda: confine.run(words, program=PROGRAM, workspace=place.path + '/sub', on_event=note, on_ask=decide),
-                     lambda: asyncio.run(streamed())):
+                     lambda: asyncio.run(streamed()), lambda: asyncio.run(iterated()), lambda: asyncio.run(left())):
             try:
                 test()
                 raise AssertionError('it came back')

@@ -68,6 +68,7 @@ export class Run {
   #events = new Events();
   #ended = null;
   #failure = null;
+  #undecided = null;
   #started;
   #closed;
   #result = null;
@@ -105,12 +106,13 @@ export class Run {
     else signal?.addEventListener('abort', this.#abort, { once: true });
   }
 
-  /** Whoever decides and cannot, or has no answer, ends the run: wait() rejects with that. */
+  /** Whoever decides and cannot, or has no answer, ends the run: wait() and the iteration reject with that. */
   async #ask(onAsk, question) {
     try {
       this.answer(question.id, checkAnswer(await onAsk(question), question));
     } catch (error) {
       this.answer(question.id, 'deny');
+      this.#undecided ??= error;
       this.#fail(error);
     }
   }
@@ -132,7 +134,10 @@ export class Run {
   started() { return this.#started; }
 
   /** Each event once. */
-  [Symbol.asyncIterator]() { return this.#events[Symbol.asyncIterator](); }
+  async* [Symbol.asyncIterator]() {
+    yield* this.#events;
+    if (this.#undecided) throw this.#undecided;
+  }
 
   /** An order of confine-control(5). After the end it is nobody's, and nothing happens. */
   say(message) {

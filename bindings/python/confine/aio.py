@@ -21,7 +21,8 @@ OnAsk = Callable[[AskEvent], Awaitable[Answer]]
 class Run:
     """A run that was started: ``async with start(...) as run``. Leaving the block kills what is still there and waits for its end.
 
-    Iterating gives the events, each once, to one reader; ``wait()`` and the streams may be awaited meanwhile.
+    Iterating gives the events, each once, to one reader; ``wait()`` and the streams may be awaited meanwhile. What on_ask raises is
+    raised by both, and at the end of the block where neither has been there to raise it.
     """
 
     def __init__(self, process: asyncio.subprocess.Process, reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
@@ -29,6 +30,7 @@ class Run:
         self._on_ask = on_ask
         self._asking: 'Set[asyncio.Task[None]]' = set()
         self._failure: Optional[BaseException] = None
+        self._heard = False  # somebody has got it
         self._process, self._reader, self._writer = process, reader, writer
         self._channel = Channel()
         self._events: 'asyncio.Queue[Optional[Event]]' = asyncio.Queue()
@@ -94,8 +96,15 @@ class Run:
             one = await self._events.get()
             if one is None:
                 self._events.put_nowait(None)  # for whoever asks again
+                self._raise()
                 return
             yield one
+
+    def _raise(self) -> None:
+        """Raise what on_ask has raised."""
+        if self._failure is not None:
+            self._heard = True
+            raise self._failure
 
     async def say(self, **members: Any) -> None:
         """An order of confine-control(5). After the end it is nobody's, and nothing happens."""
@@ -143,8 +152,7 @@ class Run:
         out, err = await asyncio.gather(*(self._rest(stream) for stream in (self.stdout, self.stderr)))
         await self._hearing
         status = await self._process.wait()
-        if self._failure is not None:
-            raise self._failure
+        self._raise()
         return self._channel.result(out, err, status)
 
     @staticmethod
@@ -177,8 +185,10 @@ class Run:
     async def __aenter__(self) -> 'Run':
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, kind: object, *_: object) -> None:
         await self.close()
+        if kind is None and not self._heard:
+            self._raise()
 
 
 class _Starting:
@@ -195,9 +205,9 @@ class _Starting:
         self._run = run = await self._start()
         return run
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, kind: object, *_: object) -> None:
         assert self._run is not None
-        await self._run.close()
+        await self._run.__aexit__(kind, *_)
 
 
 def start(command: Command, *, policy: Optional[Policy] = None,
@@ -209,8 +219,8 @@ def start(command: Command, *, policy: Optional[Policy] = None,
     """Start *command* confined: ``async with start([...]) as run``, or ``run = await start([...])`` and later ``run.close()``.
 
     stdin, stdout, stderr: as of asyncio.create_subprocess_exec(); the rest as of run()
-    on_ask: awaited with every question, each in a task of its own; what it raises ends the run, and wait() raises it, or a
-            ValueError where it returns no Answer
+    on_ask: awaited with every question, each in a task of its own; what it raises ends the run, and wait() and the
+            iteration raise it, or a ValueError where it returns no Answer
     """
     async def begin() -> Run:
         begun = Start(command, asking(options, on_ask is not None), policy, program, pass_fds)
