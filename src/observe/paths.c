@@ -13,6 +13,7 @@
 
 #include "kernel/object.h"
 #include "links/kernel_abi.h"
+#include "observe/base.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,7 +45,7 @@ void number_join(char *room, const char *front, unsigned number, const char *bac
     memcpy(room + length + count, back, strlen(back) + 1);
 }
 
-static ssize_t read_link(int directory, const char *name, char *room, size_t size)
+ssize_t link_read(int directory, const char *name, char *room, size_t size)
 {
     long got =
         kernel_call(SYS_readlinkat, directory, KERNEL_PTR(name), KERNEL_PTR(room), (long)size - 1, 0, 0);
@@ -60,7 +61,7 @@ ssize_t path_of(int fd, char *room, size_t size)
     char name[40];
 
     number_join(name, "/proc/self/fd/", (unsigned)fd, "");
-    return read_link(AT_FDCWD, name, room, size);
+    return link_read(AT_FDCWD, name, room, size);
 }
 
 /* --- a walk ----------------------------------------------------------------------------------------------
@@ -141,7 +142,7 @@ static void follow_link(struct walk *walk, int fd, const char *name, const char 
 
     if (follow_proc(walk, name, rest))
         return;
-    length = read_link(fd, "", text, sizeof(text));
+    length = link_read(fd, "", text, sizeof(text));
     if (length <= 0) {
         walk->errnum = length < 0 ? (int)-length : ENOENT;
         return;
@@ -437,33 +438,27 @@ static void target_clear(struct target *target)
     target->path[0] = '\0';
 }
 
-/* Where a name begins, seen from here: `/proc/PID/cwd`. @front: what that is called in the command's view.
- * Return: 0, EBADF, or -1 where it cannot be read. */
-static int find_base(pid_t pid, int directory, const char *name, char base[60], char front[OBSERVE_PATH])
+/* Where a name begins. @front: what that is called in the command's view. Return: 0, EBADF, or -1 where it
+ * cannot be read. */
+static int find_front(pid_t pid, int directory, const char *name, char front[OBSERVE_PATH])
 {
     front[0] = '/';
     front[1] = '\0';
-    if (directory == AT_FDCWD || name[0] == '/') {
-        number_join(base, "/proc/", (unsigned)pid, name[0] == '/' ? "/root" : "/cwd");
-    } else {
-        char process[40];
-
-        if (directory < 0)
-            return EBADF;
-        number_join(process, "/proc/", (unsigned)pid, "/fd/");
-        number_join(base, process, (unsigned)directory, "");
-    }
-    return name[0] != '/' && read_link(AT_FDCWD, base, front, OBSERVE_PATH) < 0 ? -1 : 0;
+    if (name[0] == '/')
+        return 0;
+    if (directory != AT_FDCWD && directory < 0)
+        return EBADF;
+    return base_read(pid, directory, front, OBSERVE_PATH) < 0 ? -1 : 0;
 }
 
-static char base_text[60], front_text[OBSERVE_PATH];
+static char front_text[OBSERVE_PATH];
 
 bool target_guess(struct target *target, pid_t pid, int directory, const char *name)
 {
     const char *slash;
 
     target_clear(target);
-    if (!*name || find_base(pid, directory, name, base_text, front_text) != 0 || front_text[0] != '/' ||
+    if (!*name || find_front(pid, directory, name, front_text) != 0 || front_text[0] != '/' ||
         !expect(front_text, name, target->path, sizeof(target->path) - NAME_MAX - 2))
         return false;
     slash = strrchr(target->path, '/');
@@ -473,6 +468,7 @@ bool target_guess(struct target *target, pid_t pid, int directory, const char *n
 void target_resolve(struct target *target, pid_t pid, int directory, const char *name, bool follow)
 {
     static char location[2 * OBSERVE_PATH];
+    char base[BASE_NAME];
     size_t length;
     int r;
 
@@ -481,15 +477,16 @@ void target_resolve(struct target *target, pid_t pid, int directory, const char 
         target->errnum = ENOENT;
         return;
     }
-    r = find_base(pid, directory, name, base_text, front_text);
+    r = find_front(pid, directory, name, front_text);
     if (r > 0)
         target->errnum = r;
     if (r < 0)
         target->unreadable = true;
     if (r != 0)
         return;
-    length = strlen(base_text);
-    memcpy(location, base_text, length);
+    base_name(pid, directory, name, base);
+    length = strlen(base);
+    memcpy(location, base, length);
     location[length++] = '/';
     memcpy(location + length, name, strlen(name) + 1);
     if (front_text[0] == '/' && expect(front_text, name, target->path, sizeof(target->path) - NAME_MAX - 2) &&
@@ -497,7 +494,7 @@ void target_resolve(struct target *target, pid_t pid, int directory, const char 
         return;
     target_close(target);
     target_clear(target);
-    walk_to(target, pid, base_text, name, follow);
+    walk_to(target, pid, base, name, follow);
 }
 
 void target_descriptor(struct target *target, pid_t pid, int fd)

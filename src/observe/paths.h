@@ -45,6 +45,9 @@ void target_close(struct target *target);
  * -errno. */
 ssize_t path_of(int fd, char *room, size_t size);
 
+/* link_read() - readlinkat() with a NUL behind it. Return: its length, or -errno. */
+ssize_t link_read(int directory, const char *name, char *room, size_t size);
+
 /* open_only() - openat() for looking at something: by O_PATH, the only way that the observer may. Return: a
  * descriptor or -errno. */
 int open_only(int directory, const char *name, int flags);

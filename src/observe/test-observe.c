@@ -129,6 +129,42 @@ TEST(a_guess_is_right_or_none)
     check(!target_guess(&guess, getpid(), AT_FDCWD, "a/"));
 }
 
+static void check_begins(int directory, const char *where)
+{
+    static struct target target;
+    char expected[PATH_MAX];
+
+    need(snprintf(expected, sizeof(expected), "%s/%s/new", test_dir, where) > 0);
+    target_resolve(&target, getpid(), directory, "new", false);
+    check_str(target.path, expected);
+    target_close(&target);
+}
+
+/* A link that is kept open leads where the thread is now. */
+TEST(where_a_name_begins_is_looked_at_each_time)
+{
+    static struct target target;
+    int directory, other;
+
+    make_tree();
+    directory = open("a", O_PATH);
+    need(directory >= 0);
+    for (int i = 0; i < 6; i++) {
+        const char *where = i % 2 ? "a/b" : "c";
+
+        need(chdir(test_dir) == 0);
+        other = open(where, O_PATH);
+        need(other >= 0 && dup2(other, directory) == directory && close(other) == 0 && chdir(where) == 0);
+        check_begins(AT_FDCWD, where);
+        check_begins(directory, where);
+    }
+    need(close(directory) == 0);
+    target_resolve(&target, getpid(), directory, "new", false);
+    check(target.unreadable);
+    target_close(&target);
+    check_begins(AT_FDCWD, "a/b");
+}
+
 TEST(a_string_ends_where_its_memory_does)
 {
     char *pages = mmap(NULL, 2 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), room[64];

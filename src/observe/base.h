@@ -1,0 +1,22 @@
+/*
+ * base.h - where a relative name begins: a thread's working directory, or a descriptor of it.
+ */
+#ifndef CONFINE_OBSERVE_BASE_H
+#define CONFINE_OBSERVE_BASE_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#define BASE_NAME 60
+
+/*
+ * base_name() - what leads there from here: `/proc/PID/cwd`, `/proc/PID/fd/N`; `/proc/PID/root` where @name
+ * begins with a slash.
+ * @directory: a descriptor of the thread, AT_FDCWD
+ */
+void base_name(pid_t pid, int directory, const char *name, char room[BASE_NAME]);
+
+/* base_read() - what it is called in the command's view, now. Return: the length, or -errno. */
+ssize_t base_read(pid_t pid, int directory, char *room, size_t size);
+
+#endif
