@@ -11,6 +11,7 @@
 #include "observe/memory.h"
 #include "observe/paths.h"
 #include "observe/record.h"
+#include "observe/start.h"
 
 #include <errno.h>
 #include <string.h>
@@ -318,14 +319,15 @@ static void judge_in_directory(const struct judge *judge, const struct notify_re
 /* --- the calls -------------------------------------------------------------------------------------------
  */
 
-static void judge_reading(const struct judge *judge, const struct notify_request *request,
+/* Return: may it be read? */
+static bool judge_reading(const struct judge *judge, const struct notify_request *request,
                           struct target *target, enum denial_operation operation)
 {
     struct object object = {.path = target->path, .exists = true, .type = target->st.st_mode & S_IFMT};
     struct verdict verdict = evaluate_read(&judge->rules, &object);
 
     if (verdict.answer == ANSWER_ALLOWED)
-        return;
+        return true;
     object.granted =
         verdict.rule == DENIAL_BY_DEFAULT &&
         (is_granted(judge->rules.resolved, &target->st, false) ||
@@ -333,6 +335,7 @@ static void judge_reading(const struct judge *judge, const struct notify_request
     object.by_mode = !may_access(target->object, operation == DENIAL_EXECUTE ? X_OK : R_OK);
     verdict = evaluate_read(&judge->rules, &object);
     judge_refuse(judge, request, operation, &verdict, target->path, false, object.by_mode);
+    return verdict.answer == ANSWER_ALLOWED;
 }
 
 /* With which mode something is made: it stands behind the flags, or behind the name where there are none. */
@@ -440,12 +443,36 @@ static void judge_change(const struct judge *judge, const struct notify_request 
         judge_object(judge, request, &first.target, DENIAL_METADATA, false);
 }
 
+/* An exec of the last link's, by a name that is known without looking into it. Return: is it one? */
+static bool judge_start(const struct judge *judge, const struct notify_request *request,
+                        const struct observe_call *call)
+{
+    struct target *target = &first.target;
+    ssize_t length =
+        memory_text((pid_t)request->pid, request->call.args[call->path], first.text, sizeof(first.text));
+
+    if (length >= 0 || length == -EFAULT || length == -ENAMETOOLONG || !is_valid(judge, request)) {
+        start_over();
+        return false;
+    }
+    if (!start_next(first.text, sizeof(first.text)))
+        return false;
+    /* By our own view: its root cannot be opened either, and the names are the same. */
+    target_resolve(target, judge->self, CWD_NUMBER, first.text, true);
+    if (target->object >= 0 && !target->outside && judge_reading(judge, request, target, DENIAL_EXECUTE) &&
+        S_ISREG(target->st.st_mode) && may_access(target->object, X_OK))
+        start_over();
+    return true;
+}
+
 static void judge_rest(const struct judge *judge, const struct notify_request *request,
                        const struct observe_call *call)
 {
     struct target *target = &first.target;
     bool follow = call->act == OBSERVE_TRUNCATE || call->act == OBSERVE_EXECUTE;
 
+    if (call->act == OBSERVE_EXECUTE && judge_start(judge, request, call))
+        return;
     if (!take_name(judge, request, call, follow, &first))
         return;
     if (call->act == OBSERVE_EXECUTE && target->object >= 0)
@@ -477,6 +504,8 @@ bool judge_call(const struct judge *judge, const struct notify_request *request)
     is_held = false;
     if (!call)
         return false;
+    if (call->act != OBSERVE_EXECUTE)
+        start_over();
     switch (call->act) {
     case OBSERVE_OPEN:
         judge_open(judge, request, call);

@@ -12,6 +12,7 @@ struct judge {
     struct rules rules;
     int listener, wire;
     uid_t uid;       /* the command's */
+    pid_t self;      /* the observer */
     bool asks_first; /* before each call is received */
     bool holds;      /* what somebody may be asked about */
     bool holds_connects;

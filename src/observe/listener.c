@@ -14,6 +14,7 @@
 #include "observe/observe.h"
 #include "observe/record.h"
 #include "observe/retreat.h"
+#include "observe/start.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -153,12 +154,14 @@ void observe_serve(const struct observe_setup *setup)
     judge.listener = OBSERVE_LISTENER;
     judge.wire = OBSERVE_WIRE;
     judge.uid = setup->resolved->uid;
+    judge.self = getpid();
     judge.holds = setup->asks;
     judge.holds_connects = setup->asks_connects;
     judge.tells_calls = setup->tells_calls;
     judge.asks_first =
         setup->outlives; /* where it waits for a call alone, an old kernel does not tell it of the end */
     rules_make(&judge.rules, setup->resolved, setup->plan, setup->tmp);
+    start_expect(setup->resolved, setup->command);
     if (retreat(setup) < 0 || !say_ready() || !take_listener())
         _exit(1);
     serve(&judge);

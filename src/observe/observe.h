@@ -57,6 +57,7 @@ struct observe_setup {
                  byte, then a byte when the command starts; its end: all is over */
     const struct resolved *resolved;
     const struct plan *plan;
+    const char *command; /* the word by which it is found; NULL: there is none */
     pid_t supervisor;
     bool asks_connects; /* and connecting to what no rule allows */
     bool tells_calls;   /* which call each refusal was, for whoever has them from the kernel as well */

@@ -4,7 +4,8 @@
  * Theory of operation. /proc/PID/root, cwd and fd/N lead into the command's own view. Where no link is on the
  * way, one open answers: the object's canonical name is the name that was asked for. Everything else is
  * walked a component at a time, because a link with an absolute text would lead out of the view, into ours;
- * and because /proc/self is whoever reads it.
+ * and because /proc/self is whoever reads it. The walk has a bound, the kernel's is hardly one: what goes
+ * beyond counts as not looked at.
  *
  * Should:  be right about what it opened; a name that changes meanwhile is another name.
  * Mustn't: open anything but by O_PATH: a FIFO would wait, a device would act. Mustn't walk without a bound.
@@ -22,8 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LINKS_MOST 40 /* as in the kernel */
-#define STEPS_MOST 512
+#define LINKS_MOST 40   /* as in the kernel */
+#define STEPS_MOST 4096 /* a name alone has no more than half of that; links bring more */
 
 int open_only(int directory, const char *name, int flags)
 {
@@ -75,6 +76,7 @@ struct walk {
     bool follow;
     unsigned links;
     int errnum;
+    bool lost; /* the kernel goes on, and this walk does not */
 };
 
 static void stand(struct walk *walk, int fd)
@@ -93,8 +95,8 @@ static void put_before(struct walk *walk, const char *text, const char *rest)
     if (++walk->links > LINKS_MOST)
         walk->errnum = ELOOP;
     else if (length + 1 + left >= sizeof(joined))
-        walk->errnum = ENAMETOOLONG;
-    if (walk->errnum)
+        walk->lost = true;
+    if (walk->errnum || walk->lost)
         return;
     memcpy(joined, text, length + 1);
     if (left > 0) /* a slash at the end would ask for a directory */
@@ -190,7 +192,7 @@ static bool step(struct walk *walk)
     if (S_ISLNK(st.st_mode) && (!last || walk->follow || *rest)) {
         follow_link(walk, fd, name, rest);
         close(fd);
-        return walk->errnum == 0;
+        return walk->errnum == 0 && !walk->lost;
     }
     stand(walk, fd);
     if (*rest && !S_ISDIR(st.st_mode)) {
@@ -207,7 +209,7 @@ static void arrive(struct target *target, struct walk *walk)
     size_t length;
     ssize_t got = path_of(walk->at, target->path, sizeof(target->path) - NAME_MAX - 2);
 
-    if (got < 0) {
+    if (got < 0 || walk->lost) {
         target->unreadable = true;
         return;
     }
@@ -242,6 +244,7 @@ static void walk_to(struct target *target, pid_t pid, const char *base, const ch
     walk.follow = follow;
     walk.links = 0;
     walk.errnum = 0;
+    walk.lost = false;
     walk.at = -1;
     memcpy(walk.rest, name, strlen(name) + 1);
     walk.root = open_only(AT_FDCWD, root, O_DIRECTORY);
@@ -252,7 +255,7 @@ static void walk_to(struct target *target, pid_t pid, const char *base, const ch
     } else {
         while (step(&walk))
             if (++steps > STEPS_MOST) {
-                walk.errnum = ELOOP;
+                walk.lost = true;
                 break;
             }
         arrive(target, &walk);

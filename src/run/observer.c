@@ -102,6 +102,7 @@ int observer_start(struct observer *observer, const struct plan *plan, const cha
     struct observe_setup setup = {.wire = observer->theirs,
                                   .resolved = observer->resolved,
                                   .plan = plan,
+                                  .command = observer->report->command ? observer->report->command[0] : NULL,
                                   .supervisor = getpid(),
                                   .asks = observer->approval != NULL,
                                   .tells_calls = observer->audit != NULL,

@@ -94,6 +94,42 @@ static int straddle(void)
                                                                                                           : 1;
 }
 
+/* A name with more components than anybody writes; and one whose links make it longer than any name. */
+static int far(void)
+{
+    char path[4096];
+    const char *down = strrchr(target, '/');
+    size_t length = (size_t)snprintf(path, sizeof(path), "%s", target);
+
+    while (length + strlen(down) + 8 < 4080)
+        length += (size_t)snprintf(path + length, sizeof(path) - length, "/..%s", down);
+    snprintf(path + length, sizeof(path) - length, "/far");
+    return open(path, O_WRONLY | O_CREAT, 0600) < 0 ? 0 : 1;
+}
+
+static int farther(void)
+{
+    char text[4096], name[32];
+    const char *here = strrchr(work, '/');
+
+    chdir(work);
+    for (int i = 0; i < 8; i++) {
+        size_t length = 0;
+
+        snprintf(name, sizeof(name), "turn%d", i);
+        while (length + strlen(here) + 40 < 2000)
+            length += (size_t)snprintf(text + length, sizeof(text) - length, "..%s/", here);
+        if (i == 7)
+            snprintf(text, sizeof(text), "%s/farther", target);
+        else
+            snprintf(text + length, sizeof(text) - length, "turn%d", i + 1);
+        unlink(name);
+        if (symlink(text, name) != 0)
+            return 1;
+    }
+    return open("turn0", O_WRONLY | O_CREAT, 0600) < 0 ? 0 : 1;
+}
+
 static unsigned state = 1;
 
 static unsigned dice(void)
@@ -238,9 +274,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         int (*act)(void);
-    } acts[] = {{"undumpable", undumpable},   {"race", race},   {"straddle", straddle},
-                {"garbage", garbage},         {"names", names}, {"many", many},
-                {"interrupted", interrupted}, {"ring", ring},   {"outlive", outlive}};
+    } acts[] = {{"undumpable", undumpable},   {"race", race},       {"straddle", straddle}, {"far", far},
+                {"farther", farther},         {"garbage", garbage}, {"names", names},       {"many", many},
+                {"interrupted", interrupted}, {"ring", ring},       {"outlive", outlive}};
 
     if (argc != 4)
         return 99;
