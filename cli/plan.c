@@ -59,8 +59,11 @@ static json_t *make_env(const struct resolved *resolved)
     return array;
 }
 
+/* `cwd` is where it has to be started: the names in its options begin there. The command's own directory is
+ * found by --chdir or by the workspace, as it is here. */
 static json_t *make_spawn(const struct options *options, const struct resolved *resolved)
 {
+    _cleanup_free_ char *here = getcwd(NULL, 0);
     json_t *spawn = json_object(), *descriptors = json_array();
     int result = 0;
 
@@ -70,7 +73,7 @@ static json_t *make_spawn(const struct options *options, const struct resolved *
         result |= json_array_append_new(descriptors, json_integer(resolved->pass_fds[i]));
     result |= json_object_set_new(spawn, "argv", make_argv(options));
     result |= json_object_set_new(spawn, "env", make_env(resolved));
-    result |= value_set_path(spawn, "cwd", resolved->cwd);
+    result |= value_set_path(spawn, "cwd", here ? here : resolved->cwd);
     result |= json_object_set_new(spawn, "descriptors", descriptors);
     if (result == 0)
         return spawn;

@@ -51,6 +51,13 @@ sys.stdout.write("".join(w + "\0" for w in d["spawn"]["argv"]))' <("$confine" pl
 call "${words[@]}"
 [ "$status" -eq 5 ] && [ "$(cat made)" = "x y" ] && [ ! -s "$dir/err" ]
 result $? "a plan's spawn.argv runs the command"
+# Started where it says: relative names of the options begin there, and the command starts in the workspace all the same.
+(cd "$dir" && "$confine" plan $backend -w w --json -- sh -c 'pwd >made3') >"$dir/plan.json"
+rm -f made3
+python3 -c 'import json, subprocess, sys
+spawn = json.load(open(sys.argv[1]))["spawn"]
+sys.exit(subprocess.run(spawn["argv"], cwd=spawn["cwd"]).returncode)' "$dir/plan.json" 2>"$dir/err" && [ "$(cat made3)" = "$dir/w" ]
+result $? "a plan's spawn.argv runs in its spawn.cwd, with a relative workspace"
 
 call "$confine" exec $backend -w . -- sh -c 'echo x >made2 && echo x >"$0"' "$dir/out-of-bounds"
 [ -s made2 ] && [ ! -e "$dir/out-of-bounds" ] && [ "$status" -ne 0 ] && [ "$status" -ne 125 ]
