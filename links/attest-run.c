@@ -252,11 +252,13 @@ _Noreturn static void tell_exec_failed(const struct attest *attest, int errnum)
         send_word(attest, CHANNEL_EXEC_FAILED, errnum);
     } else {
         char line[2 * PATH_MAX];
-        size_t at = chain_append(line, sizeof(line), 0, "confine: ", false);
+        size_t at = chain_append(line, sizeof(line), 0, "confine: cannot run ", false);
 
         at = chain_append(line, sizeof(line), at, attest->command[0], true);
         at = chain_append(line, sizeof(line), at, ": ", false);
         at = chain_append(line, sizeof(line), at, strerror(errnum), true);
+        at = chain_append(line, sizeof(line), at, " (name a program by its path, or one that PATH leads to)",
+                          false);
         line[at++] = '\n';
         if (write(STDERR_FILENO, line, at) < 0)
             _exit(errnum == ENOENT ? 127 : 126); /* nobody to tell; the status says it */

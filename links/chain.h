@@ -28,6 +28,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -181,6 +182,7 @@ __attribute__((noinline)) static int chain_exec_by_path(char **argv, char **envp
     const char *path = "/usr/local/bin:/usr/bin:/bin";
     size_t length = strlen(argv[0]);
     bool denied = false;
+    struct stat object;
 
     for (char **e = envp; *e; e++)
         if (strncmp(*e, "PATH=", 5) == 0) {
@@ -198,8 +200,9 @@ __attribute__((noinline)) static int chain_exec_by_path(char **argv, char **envp
                 file[size++] = '/';
             memcpy(file + size, argv[0], length + 1);
             execve(file, argv, envp);
+            /* A directory of that name, or one on the way that may not be searched, is no command. */
             if (errno == EACCES)
-                denied = true;
+                denied = denied || (stat(file, &object) == 0 && !S_ISDIR(object.st_mode));
             else if (errno != ENOENT && errno != ENOTDIR)
                 return errno;
         }

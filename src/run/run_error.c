@@ -53,17 +53,20 @@ int run_error_link(struct error *error, const char *words)
 /* What stands behind the errno of an exec: the same errno has several causes, each with another way out. */
 static const struct {
     int errnum;
-    const char *reason, *why;
+    const char *reason, *why, *hint;
     int status;
 } causes[] = {
-    {ENOENT, "command-not-found", "no such command", 127},
-    {ENOTDIR, "command-not-found", "a part of its path is no directory", 127},
-    {EISDIR, "is-a-directory", "it is a directory", 126},
-    {EACCES, "not-executable", "it may not be executed", 126},
-    {ENOEXEC, "bad-format", "it is no program that this kernel can run, and no script with a #! line", 126},
-    {E2BIG, "arguments-too-long", "its arguments and environment are too long", 126},
-    {ELOOP, "command-not-found", "too many links lead to it", 127},
-    {ETXTBSY, "not-executable", "it is open for writing", 126},
+    {ENOENT, "command-not-found", "no such command", "look at its spelling", 127},
+    {ENOTDIR, "command-not-found", "a part of its path is no directory", "look at its spelling", 127},
+    {EISDIR, "is-a-directory", "it is a directory", "name a program in it", 126},
+    {EACCES, "not-executable", "it may not be executed",
+     "chmod +x makes it a program; or name what runs it in front, such as sh", 126},
+    {ENOEXEC, "bad-format", "it is no program that this kernel can run, and no script with a #! line",
+     "name what runs it in front, such as sh", 126},
+    {E2BIG, "arguments-too-long", "its arguments and environment are too long",
+     "pass fewer or shorter arguments, or by a file; --clean-env makes room", 126},
+    {ELOOP, "command-not-found", "too many links lead to it", "name the file itself", 127},
+    {ETXTBSY, "not-executable", "it is open for writing", "wait until it has been written", 126},
 };
 
 /* What PATH leads to out here. Return: whether there is one, with its name in @path. */
@@ -89,13 +92,14 @@ static bool find_outside(char *const *env, const char *command, char *path, size
 int run_error_exec(struct error *error, int errnum, const char *command, int cwd_fd, char *const *env,
                    bool view)
 {
-    const char *reason = "not-executable", *why = strerror(errnum);
+    const char *reason = "not-executable", *why = strerror(errnum), *hint = NULL;
     int status = 126;
     char outside[PATH_MAX];
     struct stat object;
-    bool there = strchr(command, '/') && fstatat(cwd_fd, command, &object, 0) == 0;
+    bool by_path = !strchr(command, '/');
+    bool there = !by_path && fstatat(cwd_fd, command, &object, 0) == 0;
 
-    if (!strchr(command, '/') && find_outside(env, command, outside, sizeof(outside), &object)) {
+    if (by_path && find_outside(env, command, outside, sizeof(outside), &object)) {
         there = true;
         command = outside;
     }
@@ -104,6 +108,7 @@ int run_error_exec(struct error *error, int errnum, const char *command, int cwd
         if (causes[i].errnum == (there && S_ISDIR(object.st_mode) ? EISDIR : errnum)) {
             reason = causes[i].reason;
             why = causes[i].why;
+            hint = causes[i].hint;
             status = causes[i].status;
             break;
         }
@@ -111,20 +116,25 @@ int run_error_exec(struct error *error, int errnum, const char *command, int cwd
         reason = "not-in-view";
         why = "it, or the interpreter that it names, is not there inside, where /tmp, /run and /dev/shm are "
               "private";
+        hint = "show it with --read PATH, or put it into the workspace";
         status = 126;
     } else if (there && errnum == ENOENT) {
         reason = "interpreter-missing";
         why = "the interpreter that it names does not exist";
+        hint = "install that, or name another in its first line";
         status = 126;
     } else if (there && errnum == EACCES && S_ISREG(object.st_mode) && (object.st_mode & 0111)) {
         reason = "not-readable-inside";
         why = "it is executable, but neither readable nor executable inside";
+        hint = "grant it with --read, or --show what is hidden";
     }
     error_set(error, status == 127 ? ERROR_COMMAND_NOT_FOUND : ERROR_COMMAND_NOT_EXECUTABLE, errnum, reason,
               "cannot run %s: %s", QUOTE(command), why);
-    if (strcmp(reason, "not-in-view") == 0)
-        error_hint(error, "show it with --read PATH, or put it into the workspace");
-    if (status == 127 && !strchr(command, '/'))
-        error_hint(error, "it is in no directory of PATH");
+    if (status == 127 && by_path)
+        hint = "it is in no directory of PATH that may be searched";
+    else if (status == 127 && command[0] != '/')
+        hint = "a name that is not absolute begins in the start directory";
+    if (hint)
+        error_hint(error, "%s", hint);
     return status;
 }

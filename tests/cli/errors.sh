@@ -82,7 +82,14 @@ rm "$dir/w/.confine.json"
 
 # --- the command
 refused "no such command" 127 command-not-found "nosuchcommand" $backend -w . -- nosuchcommand
-mkdir -p "$dir/tools"
+mkdir -p "$dir/tools/nosuchcommand"
+PATH=$PATH:$dir/tools refused "no such command, but a directory of its name" 127 command-not-found "in no directory of PATH" $backend -w . -- nosuchcommand
+call env PATH="$PATH:$dir/tools" "$confine" exec $backend -w . -- nosuchcommand
+[ "$status" -eq 127 ] && has_line "cannot run nosuchcommand: No such file or directory ("
+result $? "no such command, but a directory of its name, exec"
+mkdir -m 0 "$dir/shut"
+PATH=$PATH:$dir/shut refused "a directory of PATH that may not be entered" 127 command-not-found "in no directory of PATH" $backend -w . -- nosuchcommand
+rmdir "$dir/shut"
 printf '#!/no/such/interpreter\n' >"$dir/tools/no-interpreter"
 chmod 755 "$dir/tools/no-interpreter"
 PATH=$PATH:$dir/tools

@@ -40,6 +40,9 @@ fatal 'empty path' ': No such file or directory' "$lr" --ro '' -- true
 fatal 'usage before paths' 'usage: missing `--` and a command' "$lr" --ro "$test_dir/none"
 fatal 'name with an escape sequence' '/\x1b[31m\x0a_: No such file or directory' "$lr" --ro "$(printf '/\033[31m\n_')" -- true
 fatal 'no such command' 'nonesuch: No such file or directory' env PATH=/usr/bin:/bin "$lr" --ro / -- nonesuch
+mkdir -p "$test_dir/directories/nonesuch"
+fatal 'a directory of its name is no command' 'nonesuch: No such file or directory' env PATH="$test_dir/directories" "$lr" --ro / -- nonesuch
+rm -r "$test_dir/directories"
 fatal 'no such path' '/nonesuch: No such file or directory' "$lr" --ro / -- /nonesuch
 fatal 'empty command' ': No such file or directory' "$lr" --ro / -- ''
 fatal 'not executable' '/etc/passwd: Permission denied' "$lr" --ro / -- /etc/passwd
