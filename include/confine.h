@@ -64,8 +64,8 @@ struct confine_options {
     int directory;
     /* A policy, as in a file of confine-policy(5); NULL: none. */
     const char *policy;
-    /* Options of confine-run(1), stronger than the policy, NULL-terminated; NULL: none. `--`, --control and
-     * --report cannot be among them. */
+    /* Options of confine-run(1), stronger than the policy, NULL-terminated; NULL: none. `--`, --control,
+     * --report and --help cannot be among them. */
     const char *const *words;
     /* The environment, NULL-terminated; NULL: the caller's. */
     const char *const *environment;
@@ -130,7 +130,7 @@ int confine_effective_mode(const char *approved, const char *session, const char
 /*
  * confine_spawn() - start a run.
  * @command: its words, NULL-terminated
- * @ret_run: the handle, for confine_run_unref()
+ * @ret_run: the handle, for confine_run_unref(); NULL where it fails
  *
  * Whatever confine refuses is told by the channel and by confine_run_wait(), not here. The end of the caller,
  * however it comes, ends the run.
@@ -142,7 +142,7 @@ int confine_spawn(const struct confine_options *options, const char *const *comm
  * confine_run_fd() - the control channel, confine-control(5): a stream socket to be polled, read and written.
  *
  * The handle owns it. Nobody has to read it: what nobody reads is dropped, but the last line may keep the run
- * from ending for five seconds once more than a socket holds has come.
+ * from ending for five seconds once more than a socket holds has come. Of NULL: CONFINE_E_ARGUMENT.
  */
 int confine_run_fd(const struct confine_run *run);
 
@@ -174,7 +174,7 @@ struct confine_fence;
 /*
  * confine_fence_new() - look the policy up, once.
  * @options: NULL, or no `descriptors`
- * @ret_fence: the handle, for confine_fence_unref()
+ * @ret_fence: the handle, for confine_fence_unref(); NULL where it fails
  * @ret_json: for CONFINE_E_REFUSED: why, to be freed by confine_free(); else NULL. NULL: not needed
  *
  * It is a process of the program confine, which opens and hands on. It ends with its handle.

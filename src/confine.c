@@ -153,7 +153,10 @@ int confine_spawn(const struct confine_options *options, const char *const *comm
     struct call call;
     int ends[2], r;
 
-    if (!command || !*command || !ret_run)
+    if (!ret_run)
+        return CONFINE_E_ARGUMENT;
+    *ret_run = NULL;
+    if (!command || !*command)
         return CONFINE_E_ARGUMENT;
     run = malloc(sizeof(*run));
     if (!run)
@@ -184,7 +187,7 @@ int confine_spawn(const struct confine_options *options, const char *const *comm
 
 int confine_run_fd(const struct confine_run *run)
 {
-    return run->control;
+    return run ? run->control : CONFINE_E_ARGUMENT;
 }
 
 /* The number of a word in a table that ends with NULL; of none, OTHERWISE. */

@@ -57,10 +57,13 @@ static int is_option(const char *word, const char *name)
     return strncmp(word, name, length) == 0 && (word[length] == '\0' || word[length] == '=');
 }
 
+/* What is the library's own, and what makes the program print a text for people in the place of its answer.
+ */
 static int check_words(const char *const *words)
 {
     for (; words && *words; words++)
-        if (strcmp(*words, "--") == 0 || is_option(*words, "--control") || is_option(*words, "--report"))
+        if (strcmp(*words, "--") == 0 || strcmp(*words, "-h") == 0 || is_option(*words, "--help") ||
+            is_option(*words, "--control") || is_option(*words, "--report"))
             return CONFINE_E_ARGUMENT;
     return CONFINE_OK;
 }

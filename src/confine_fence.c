@@ -156,7 +156,10 @@ int confine_fence_new(const struct confine_options *options, struct confine_fenc
 
     if (ret_json)
         *ret_json = NULL;
-    if (!ret_fence || (options && options->descriptor_count > 0))
+    if (!ret_fence)
+        return CONFINE_E_ARGUMENT;
+    *ret_fence = NULL;
+    if (options && options->descriptor_count > 0)
         return CONFINE_E_ARGUMENT;
     fence = malloc(sizeof(*fence));
     if (!fence)

@@ -302,7 +302,9 @@ TEST(a_policy_that_is_refused_is_no_fence)
     confine_free(json);
     options.descriptor_count = 1;
     options.descriptors = &(int){0};
+    fence = (void *)&options; /* which no handle may be given back as */
     check_int(confine_fence_new(&options, &fence, NULL), CONFINE_E_ARGUMENT);
+    check(fence == NULL);
     options =
         (struct confine_options){.size = sizeof(options), .program = open("/bin/true", O_PATH | O_CLOEXEC)};
     check_int(confine_fence_new(&options, &fence, NULL), CONFINE_E_PROGRAM);

@@ -68,12 +68,15 @@ static const struct wrong {
      {.size = sizeof(struct confine_options), .words = (const char *const[]){"--control=fd:3", NULL}}},
     {"a report",
      {.size = sizeof(struct confine_options), .words = (const char *const[]){"--report", "/tmp/x", NULL}}},
+    {"help", {.size = sizeof(struct confine_options), .words = (const char *const[]){"--help", NULL}}},
+    {"help by its letter",
+     {.size = sizeof(struct confine_options), .words = (const char *const[]){"-h", NULL}}},
 };
 
 TEST_EACH(is_a_wrong_call, struct wrong, wrong)
 {
     size_t before = count_open();
-    struct confine_run *run = NULL;
+    struct confine_run *run = (void *)&before; /* which no handle may be given back as */
 
     check_int(confine_spawn(&row->options, WORDS("true"), &run), CONFINE_E_ARGUMENT);
     check(run == NULL);
@@ -97,6 +100,7 @@ TEST(other_wrong_calls)
     check_int(confine_plan(&options, NULL, &json), CONFINE_E_ARGUMENT);
     check_int(confine_plan(&options, WORDS("true"), NULL), CONFINE_E_ARGUMENT);
     check_int(confine_run_wait(NULL, 0, NULL, NULL), CONFINE_E_ARGUMENT);
+    check_int(confine_run_fd(NULL), CONFINE_E_ARGUMENT);
     with.policy = "{}";
     check_int(confine_probe(&with, &json), CONFINE_E_ARGUMENT);
     confine_run_unref(NULL);
