@@ -45,6 +45,45 @@ static int set_list(json_t *row_object, const struct probe_list *list)
     return result;
 }
 
+static const struct {
+    const char *reason, *why;
+} audit_lacks[] = {
+    {"no-records", "Landlock writes none on this kernel (ABI 7, Linux 6.15)"},
+    {"no-capability", "the caller has no CAP_AUDIT_READ"},
+    {"audit-off", "audit is off, and is not switched on for a run"},
+    {"other-namespace", "only the machine's first network and process namespaces have it"},
+    {"audit-refused", "the kernel lets this caller listen to nothing"},
+};
+
+/* Can what the kernel's audit has of a run's refusals be read? NULL: it can. */
+static const char *ask_audit(void)
+{
+    struct host host;
+
+    host_look(&host);
+    host_ask_audit(&host);
+    return host.audit_lack;
+}
+
+static void print_audit(const char *lack, struct text *text)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(audit_lacks) && lack; i++)
+        if (strcmp(audit_lacks[i].reason, lack) == 0)
+            text_addf(text, "kernel's audit: not read: %s [%s]\n", audit_lacks[i].why, lack);
+    if (!lack)
+        text_add(text, "kernel's audit: read, for what is refused to a command\n");
+}
+
+static int set_audit(json_t *root, const char *lack)
+{
+    json_t *object = json_object();
+    int result = json_object_set_new(root, "audit", object);
+
+    result |= json_object_set_new(object, "readable", json_boolean(lack == NULL));
+    result |= value_set_text(object, "reason", lack);
+    return result;
+}
+
 static int print_json(const struct probe_row *rows, size_t count, struct text *text)
 {
     json_t *root = json_object(), *array = json_array();
@@ -53,6 +92,7 @@ static int print_json(const struct probe_row *rows, size_t count, struct text *t
 
     result |= json_object_set_new(root, "version", json_string(CONFINE_VERSION));
     result |= json_object_set_new(root, "backends", array);
+    result |= set_audit(root, ask_audit());
     for (size_t i = 0; result == 0 && i < count; i++) {
         json_t *object = json_object();
 
@@ -130,6 +170,8 @@ int command_probe(char **argv, char **envp)
             result = error_no_memory(&error);
         for (size_t i = 0; result == 0 && !options.json && i < count; i++)
             print_people(&rows[i], &text);
+        if (result == 0 && !options.json)
+            print_audit(ask_audit(), &text);
     }
     status = result < 0 ? cli_fail_json(&error, options.json) : cli_print(&text);
     text_free(&text);
