@@ -2,7 +2,7 @@
 import type { Readable, Writable } from 'node:stream';
 
 export type Mode = 'read-only' | 'workspace-write' | 'danger-full-access';
-export type Backend = 'auto' | 'namespace' | 'bubblewrap' | 'landlock' | 'refuse' | 'none';
+export type Backend = 'auto' | 'namespace' | 'bubblewrap' | 'landlock' | 'custom' | 'refuse';
 export type Enforcement = 'none' | 'partial' | 'full';
 export type SurfaceState = 'open' | 'partial' | 'enforced' | 'absent';
 export type Evidence = 'none' | 'declared' | 'probed' | 'attested';
@@ -36,7 +36,8 @@ export interface Report {
   schema: 'confine/report/1';
   summary: string;
   command: string[];
-  backend: string;
+  /** null where it was refused before one was chosen. */
+  backend: string | null;
   enforcement: Enforcement;
   gaps: string[];
   surfaces: Surface[];
@@ -82,6 +83,7 @@ export type Event =
   | (Line & { type: 'error'; line: number; reason: string; message: string })
   | (Line & { type: 'denial'; [key: string]: unknown })
   | (Line & { type: 'connection'; [key: string]: unknown })
+  | (Line & { type: 'allowed'; rule: string })
   | AskEvent
   | (Line & { type: 'answered'; id: number; allowed: boolean; reason: string | null })
   | (Line & { type: 'ended'; status: number; report: Report });
@@ -228,7 +230,7 @@ export function start(command: string[], options?: StartOptions): Run;
 /** Run a command confined and wait for its end. Resolves also where the command failed or did not run. */
 export function run(command: string[], options?: RunOptions): Promise<Result>;
 
-export interface SessionOptions extends Pick<Options, 'network' | 'allow' | 'limit' | 'workspace' | 'user' | 'backend'> {
+export interface SessionOptions extends Pick<Options, 'network' | 'allow' | 'upstream' | 'forward' | 'limit' | 'workspace' | 'user' | 'backend'> {
   program?: string;
   environ?: NodeJS.ProcessEnv;
   /** The process with which the session ends; without it this one. */

@@ -6,14 +6,14 @@ options, and both end the run when they are interrupted: nothing of it stays beh
 """
 from .aio import Run, start
 from .blocking import run
-from .events import (Answer, AnsweredEvent, AskEvent, CommandFailed, ConfineError, ConnectionEvent, DenialEvent, EndedEvent, ErrorEvent, Event,
-                     LimitEvent, Outcome, Report, Result, StartedEvent, Surface, WarningEvent)
+from .events import (AllowedEvent, Answer, AnsweredEvent, AskEvent, CommandFailed, ConfineError, ConnectionEvent, DenialEvent,
+                     EndedEvent, ErrorEvent, Event, LimitEvent, Outcome, Report, Result, StartedEvent, Surface, WarningEvent)
 from .fence import Fence, FenceDenied
 from .options import Options, Policy, ProgramNotFound, find_program
 from .session import Session
 
 __all__ = [
-    'Answer', 'AnsweredEvent', 'AskEvent', 'CommandFailed', 'ConfineError', 'ConnectionEvent', 'DenialEvent', 'EndedEvent', 'ErrorEvent', 'Event', 'Fence', 'FenceDenied', 'LimitEvent', 'Options', 'Outcome',
-    'Policy', 'ProgramNotFound', 'Report', 'Result', 'Run', 'Session', 'StartedEvent', 'Surface', 'WarningEvent',
-    'find_program', 'run', 'start',
+    'AllowedEvent', 'Answer', 'AnsweredEvent', 'AskEvent', 'CommandFailed', 'ConfineError', 'ConnectionEvent', 'DenialEvent', 'EndedEvent',
+    'ErrorEvent', 'Event', 'Fence', 'FenceDenied', 'LimitEvent', 'Options', 'Outcome', 'Policy', 'ProgramNotFound', 'Report', 'Result',
+    'Run', 'Session', 'StartedEvent', 'Surface', 'WarningEvent', 'find_program', 'run', 'start',
 ]

@@ -163,6 +163,16 @@ class ConnectionEvent(Event):
 
 
 @dataclass(frozen=True)
+class AllowedEvent(Event):
+    """A rule is in force from now on: what ``allow()`` asked for, or a question was answered with."""
+
+    @property
+    def rule(self) -> str:
+        """In its one spelling."""
+        return str(self.raw['rule'])
+
+
+@dataclass(frozen=True)
 class EndedEvent(Event):
     """The last line: nothing of the run is left."""
 
@@ -177,7 +187,7 @@ class EndedEvent(Event):
 
 KINDS = {
     'started': StartedEvent, 'limit': LimitEvent, 'warning': WarningEvent, 'error': ErrorEvent, 'denial': DenialEvent,
-    'connection': ConnectionEvent, 'ask': AskEvent, 'answered': AnsweredEvent, 'ended': EndedEvent,
+    'connection': ConnectionEvent, 'allowed': AllowedEvent, 'ask': AskEvent, 'answered': AnsweredEvent, 'ended': EndedEvent,
 }
 
 #: once: this call. run: this path for the rest of the run. deny-like: whatever lies in the same directory, for the rest of the run.

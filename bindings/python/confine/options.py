@@ -33,13 +33,20 @@ class Policy(TypedDict, total=False):
     devices: List[Any]
     caches: str
     tmp: str
-    network: Union[str, Mapping[str, Any]]
+    network: Mapping[str, Any]
     environment: Mapping[str, Any]
     limits: Mapping[str, Any]
+    grace: Union[str, int]
+    wait_all: bool
     backend: str
-    require: List[str]
-    open: List[str]
+    user: Union[str, int]
+    tty: str
+    denials: str
+    planted: str
+    require: List[Any]
+    open: List[Any]
     locked: List[str]
+    runner: Mapping[str, Any]
 
 
 class Options(TypedDict, total=False):
