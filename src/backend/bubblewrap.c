@@ -29,19 +29,6 @@ static void add_pair(struct builder *b, const char *option, const char *path)
     build_word(b, path);
 }
 
-/* The outermost of nested roots is bound, and the others with it. */
-static bool is_inner(const struct builder *b, const struct resolved_path *path)
-{
-    for (size_t i = 0; i < b->resolved->path_count; i++) {
-        const struct resolved_path *root = &b->resolved->paths[i];
-
-        if (root != path && root->grant == GRANT_WRITE && view_within(path->path, root->path) &&
-            (strcmp(path->path, root->path) != 0 || root < path))
-            return true;
-    }
-    return false;
-}
-
 static void add_private(struct builder *b)
 {
     for (size_t i = 0; i < ARRAY_SIZE(private_tops); i++) {
@@ -113,7 +100,7 @@ static void add_grants(struct builder *b)
 
         if (covered && (readable || path->grant == GRANT_SOCKET))
             add_pair(b, "--ro-bind", path->path);
-        else if (path->grant == GRANT_WRITE && !is_inner(b, path))
+        else if (path->grant == GRANT_WRITE && !view_is_inner(b, path))
             add_pair(b, "--bind", path->path);
         else if (path->grant == GRANT_DEVICE && !view_is_base_device(path->path))
             add_pair(b, "--dev-bind", path->path);
@@ -184,7 +171,7 @@ static int refuse_roots(const struct builder *b, struct error *error)
     for (size_t i = 0; i < b->resolved->path_count; i++) {
         const struct resolved_path *path = &b->resolved->paths[i];
 
-        if (path->grant != GRANT_WRITE || is_inner(b, path))
+        if (path->grant != GRANT_WRITE || view_is_inner(b, path))
             continue;
         if (++count > ROOTS_MOST || strlen(path->path) >= CHANNEL_NAME) {
             error_set(error, ERROR_SANDBOX_UNAVAILABLE, E2BIG, "too-many-roots",
@@ -242,7 +229,7 @@ static int refuse_unhidden(const struct builder *b, struct error *error)
 static void claim_roots(struct builder *b)
 {
     for (size_t i = 0; i < b->resolved->path_count; i++)
-        if (b->resolved->paths[i].grant == GRANT_WRITE && !is_inner(b, &b->resolved->paths[i]))
+        if (b->resolved->paths[i].grant == GRANT_WRITE && !view_is_inner(b, &b->resolved->paths[i]))
             build_hold(b, STATE_ENFORCED, NULL,
                        CHECK(FS_WRITE, MOUNT, REPLACED, ROOT, .index = i, .refused = {ESTALE},
                              .self_contained = true));

@@ -48,6 +48,18 @@ bool view_shows(const struct builder *b, const char *path)
     return false;
 }
 
+bool view_is_inner(const struct builder *b, const struct resolved_path *path)
+{
+    for (size_t i = 0; i < b->resolved->path_count; i++) {
+        const struct resolved_path *root = &b->resolved->paths[i];
+
+        if (root != path && root->grant == GRANT_WRITE && view_within(path->path, root->path) &&
+            (strcmp(path->path, root->path) != 0 || root < path))
+            return true;
+    }
+    return false;
+}
+
 bool view_masks_proc(const struct builder *b, const char *path)
 {
     return view_shows(b, path) && !(b->plan->foreign && resolved_under_writable(b->resolved, path));

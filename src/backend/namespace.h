@@ -19,6 +19,10 @@ bool view_is_private(const char *path);
 /* Is PATH seen inside as it is outside: not in a private place, or in a root that is put back there? */
 bool view_shows(const struct builder *b, const char *path);
 
+/* view_is_inner() - does the root @path lie in another one? The outermost is a mount, and the others with it.
+ */
+bool view_is_inner(const struct builder *b, const struct resolved_path *path);
+
 /* view_within() - is PATH this directory or below it? */
 bool view_within(const char *path, const char *directory);
 

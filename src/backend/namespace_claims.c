@@ -154,6 +154,34 @@ static void claim_protected(struct builder *b)
         plan_lower(b->plan, SURFACE_FS_PROTECTED, b->resolved->protected_weak);
 }
 
+/* Each writable root is a mount of its own, and the kernel links and renames nothing from one into another.
+ */
+static void warn_apart(struct builder *b)
+{
+    const struct resolved *resolved = b->resolved;
+    const struct resolved_path *roots[2];
+    char more[40] = "";
+    size_t count = 0;
+
+    for (size_t i = 0; i < resolved->path_count; i++) {
+        const struct resolved_path *path = &resolved->paths[i];
+
+        if (path->grant != GRANT_WRITE || path->implied || !S_ISDIR(path->type) || view_is_inner(b, path))
+            continue;
+        if (count < ARRAY_SIZE(roots))
+            roots[count] = path;
+        count++;
+    }
+    if (count < ARRAY_SIZE(roots) || b->failed)
+        return;
+    if (count > ARRAY_SIZE(roots))
+        snprintf(more, sizeof(more), " and %zu more", count - ARRAY_SIZE(roots));
+    b->failed = strings_addf(&b->plan->warnings,
+                             "separate-mounts: link and rename from one of these into another answer EXDEV, "
+                             "and a program has to copy: %s, %s%s",
+                             QUOTE(roots[0]->path), QUOTE(roots[1]->path), more);
+}
+
 /* The number that a namespace must have: a session's. 0: any but ours. */
 static int64_t wanted(const struct builder *b, enum channel_join which)
 {
@@ -370,6 +398,7 @@ void build_namespace_claims(struct builder *b)
     claim_ipc(b);
     claim_processes(b);
     claim_room(b);
+    warn_apart(b);
     build_claims_common(b);
     claim_terminals(b);
 }

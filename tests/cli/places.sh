@@ -99,6 +99,22 @@ works "a workspace below a hidden path" "$dir/hidden/app" hidden/app --hide hidd
     sh -c 'echo x >x && cat x && ! cat ../key 2>/dev/null && ! cat ../other/key 2>/dev/null'
 works "the same, hidden by the file of the workspace's parent" "$dir/hidden/app" hidden/app --hide hidden/ --show hidden/other -- \
     sh -c '! cat ../key 2>/dev/null && cat ../other/key'
+# Two roots are two mounts, where there are mounts: nothing is linked or renamed across, and the report says so.
+case $backend in
+*=landlock) across='ln x ../other/two && mv ../other/two y && [ ! -e ../other/two ]' said='not said' ;;
+*) across='! ln x ../other/two 2>said && grep -q "Invalid cross-device link" said && mv x ../other/two && [ -e ../other/two ]'
+    said='[s for s in said if "'"$dir/real, $dir/other"'" in s and "EXDEV" in s]' ;;
+esac
+said() { python3 -c 'import json, sys
+said = [w for w in json.load(open(sys.argv[1]))["warnings"] if w.startswith("separate-mounts: ")]
+sys.exit(0 if eval(sys.argv[2]) else "not true: %s: %s" % (sys.argv[2], said))' "$dir/report" "$1" 2>>"$dir/why"; }
+works "two writable directories" "$dir/real" real --write other -- sh -c "echo x >x && $across"
+said "$said"
+result $? "what cannot be linked or renamed is said"
+rm -f real/x real/y real/said other/two
+works "one within the other" "$dir/real" real --write real/sub -- sh -c 'echo x >x && ln x sub/two && mv sub/two y'
+said 'not said'
+result $? "one within the other is one, and nothing is said"
 mkdir many
 (cd many && mkdir $(seq 1000))
 call "$confine" run $backend -w real $(seq -f "--write=many/%g" 1000) -- sh -c 'cd ../many && for i in $(seq 1000); do

@@ -36,6 +36,27 @@ for word in auto on; do
     [ "$word $refusals" = "auto 0" ] || [ "$word $refusals" = "on 1" ] || why "$word: $refusals lines"
     result $? "what is refused is said on a pipe or not: $word"
 done
+# What every Java machine tries at its start is told of by a name, and people are not bothered with it.
+java=/tmp/hsperfdata_confine-$$
+tries='mkdir $0 2>/dev/null; (: >$1) 2>/dev/null; :'
+runs "what is tried at every start" 0 exited -w . -- sh -c "$tries" "$java" "$outside/x"
+python3 -c 'import json, sys
+items = json.load(open(sys.argv[1]))["denials"]["items"]
+seen = [(i["path"], i["noise"]) for i in items]
+wanted = [(sys.argv[2], "java-performance"), (sys.argv[3], None)]
+sys.exit(0 if seen == wanted else str(seen))' "$dir/report" "$java" "$outside/x" 2>>"$dir/why"
+result $? "it is told of, by a name"
+python3 -c 'import json, sys
+r = json.load(open(sys.argv[1]))
+sys.exit(0 if " 1 access refused: " in r["summary"] and "creating /tmp/hsperf" not in r["summary"] and r["escalation"]["options"] == ["--write " + sys.argv[2]]
+         else str((r["summary"], r["escalation"])))' "$dir/report" "$outside" 2>>"$dir/why"
+result $? "the summary and what is offered are about the rest"
+call "$confine" run $backend -w . --denials on -- sh -c "$tries" "$java" "$outside/x"
+[ "$(grep -c '^confine: refused: ' "$dir/err")" -eq 1 ] && grep -q "^confine: refused: creating $outside/x" "$dir/err"
+result $? "and so are the lines for people"
+call "$confine" run $backend -v -w . --denials on -- sh -c "$tries" "$java" "$outside/x"
+[ "$(grep -c '^confine: refused: ' "$dir/err")" -eq 2 ]
+result $? "unless they ask for everything"
 runs "exit 7" 7 exited -w . -- sh -c 'exit 7'
 is "status 7" .outcome.status 7
 runs "a command that exits 125 ran" 125 exited -w . -- sh -c 'exit 125'
