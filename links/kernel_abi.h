@@ -266,12 +266,17 @@ struct sock_fprog {
 #ifndef BPF_LD
 #define BPF_LD   0x00
 #define BPF_ALU  0x04
+#define BPF_MISC 0x07
+#define BPF_IMM  0x00
+#define BPF_TAX  0x00
+#define BPF_X    0x08
 #define BPF_JMP  0x05
 #define BPF_RET  0x06
 #define BPF_W    0x00
 #define BPF_H    0x08
 #define BPF_ABS  0x20
 #define BPF_AND  0x50
+#define BPF_RSH  0x70
 #define BPF_JA   0x00
 #define BPF_JEQ  0x10
 #define BPF_JGT  0x20

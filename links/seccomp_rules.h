@@ -147,7 +147,7 @@ struct seccomp_filter_name {
 
 static const struct seccomp_filter_name seccomp_filter_names[] = {
     {"landlock", SET_LANDLOCK, false, 0},
-    {"landlock", SET_LANDLOCK, true, 0},               /* ABI 1, confine-sweep */
+    {"landlock", SET_LANDLOCK, true, 0},               /* ABI 1 */
     {"landlock", SET_LANDLOCK, true, GROUP(TRUNCATE)}, /* ABI 3 */
     {"landlock", SET_LANDLOCK, true, GROUP(TRUNCATE) | NETWORK},
     {"landlock", SET_LANDLOCK, true, GROUP(TRUNCATE) | GROUP(UNIX_PATH)}, /* ABI 9 */

@@ -1,12 +1,12 @@
 /*
  * helper.c - start a program of ours, confined by our own links.
  *
- *     detach-run ... scope-run ... landlock-run ... drop-run ... seccomp-run ... PROGRAM or its work
+ *     detach-run ... scope-run ... landlock-run ... drop-run ... seccomp-run ... PROGRAM, or one with a wall
  *
  * A helper reads what a hostile command or somebody far away has written. So it gets the same links as a
  * command, with less: what it may read is named one by one, and it has no variables.
  *
- * Should:  be cheap: one vfork and one exec, where the links are in the program; else one exec more.
+ * Should:  be cheap: one vfork and one exec, where the program has its own wall; else one exec more.
  * Mustn't: leave a link out where it cannot be had: then there is no helper.
  */
 #include "run/helper.h"
@@ -94,6 +94,15 @@ static void add_paths(struct words *words, const char *option, const int *fds, s
     }
 }
 
+/* root gives itself up inside; anybody else has nobody to become. */
+static void add_user(struct words *words, const struct helper *helper)
+{
+    if (geteuid() != 0)
+        return;
+    add(words, "--user");
+    add(words, "%u:%u", (unsigned)helper->uid, (unsigned)helper->gid);
+}
+
 static void add_links(struct words *words, const struct helper *helper, int program)
 {
     static const char *const detach[] = {"detach-run", "--session", NULL},
@@ -106,22 +115,19 @@ static void add_links(struct words *words, const struct helper *helper, int prog
                                                                                                 "landlock",
                                                                                                 NULL};
 
-    add(words, "%s", helper->linked ? helper->program : "confine-launch");
+    add(words, "confine-launch");
     add_all(words, detach);
     for (size_t i = 0; i < words->launch.keep_count; i++) {
         add(words, "--keep");
         add(words, "%d", words->launch.keep[i]);
     }
-    if (geteuid() == 0) {
-        add(words, "--user");
-        add(words, "%u:%u", (unsigned)helper->uid, (unsigned)helper->gid);
-    }
+    add_user(words, helper);
     if (helper->scoped)
         add_all(words, scope);
     add_all(words, landlock);
     add_paths(words, "--ro", helper->readable, helper->readable_count);
     add_paths(words, "--rw", helper->writable, helper->writable_count);
-    add_paths(words, "--ro", &program, program >= 0);
+    add_paths(words, "--ro", &program, 1);
     add_all(words, drop);
     for (const char *const *group = helper->opened; group && *group; group++) {
         add(words, "--without");
@@ -130,10 +136,7 @@ static void add_links(struct words *words, const struct helper *helper, int prog
     add(words, "--sentinel");
     add(words, "%d", SENTINEL);
     add(words, "--");
-    if (program >= 0)
-        add(words, "/proc/self/fd/%d", program);
-    if (helper->words)
-        add_all(words, helper->words);
+    add(words, "/proc/self/fd/%d", program);
 }
 
 static void free_words(struct words *words)
@@ -145,18 +148,24 @@ static void free_words(struct words *words)
 pid_t helper_start(const struct helper *helper, const struct resolved *resolved, struct error *error)
 {
     _cleanup_fd_ int first =
-        launcher_open(resolved, helper->linked ? helper->program : "confine-launch", error);
+        launcher_open(resolved, helper->walled ? helper->program : "confine-launch", error);
     _cleanup_fd_ int program =
-        first < 0 || helper->linked ? -1 : launcher_open(resolved, helper->program, error);
+        first < 0 || helper->walled ? -1 : launcher_open(resolved, helper->program, error);
     _cleanup_fd_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     struct words words = {0};
     pid_t pid;
 
-    if (first < 0 || (program < 0 && !helper->linked))
+    if (first < 0 || (program < 0 && !helper->walled))
         return -ENOENT;
     words.failed = root < 0 ? -errno : collect(&words, helper, program);
-    if (words.failed == 0)
+    if (words.failed == 0 && helper->walled) {
+        add(&words, "%s", helper->program);
+        add_user(&words, helper);
+    } else if (words.failed == 0) {
         add_links(&words, helper, program);
+    }
+    if (helper->words)
+        add_all(&words, helper->words);
     pid = words.failed ? words.failed : spawn_chain(first, &words.launch, helper->standard, root, NULL, NULL);
     free_words(&words);
     if (pid < 0) {

@@ -1,6 +1,6 @@
 /*
- * helper.h - programs of ours that work beside a run: the gateway, the look at the tree. Each is confined by
- * our own links before it reads a byte.
+ * helper.h - programs of ours that work beside a run: the gateway, the look at the tree. Each is confined,
+ * by our own links or by a wall of its own, before it reads a byte.
  */
 #ifndef CONFINE_RUN_HELPER_H
 #define CONFINE_RUN_HELPER_H
@@ -21,7 +21,7 @@ struct helper {
     size_t keep_count;
     int standard[3];           /* what become 0, 1 and 2 */
     const char *const *opened; /* groups of the filter that stay open, NULL-terminated; NULL: none */
-    bool linked;               /* the links are in the program itself, which needs no exec behind them */
+    bool walled;               /* it confines itself, to the descriptors that its words name */
     bool scoped;               /* Landlock can hold signals and abstract sockets here (ABI 6) */
     uid_t uid;                 /* whose it is, where the caller is root */
     gid_t gid;

@@ -1,9 +1,9 @@
 /*
  * planted.c - what a command wrote that runs later outside: the supervisor's side.
  *
- * The trees are hostile, so nobody with the supervisor's rights reads them: confine-sweep does, behind our
- * links, with the trees readable and nothing else. What it says is four texts a finding, held to what such a
- * program can honestly say before any of it gets into the report.
+ * The trees are hostile, so nobody with the supervisor's rights reads them: confine-sweep does, behind a wall
+ * of its own, with the trees readable and nothing else. What it says is four texts a finding, held to what
+ * such a program can honestly say before any of it gets into the report.
  *
  * With `--planted quarantine` it may write there as well, and moves what it found.
  * It is started while the chain is, and waits: at the end of a run everybody waits for it. Its findings are
@@ -133,7 +133,7 @@ int planted_begin(struct planted_look *planted, const struct resolved *resolved,
 {
     int r = 0;
 
-    *planted = (struct planted_look){.scoped = landlock_abi >= 6, .go = -1, .said = -1};
+    *planted = (struct planted_look){.go = -1, .said = -1};
     if (resolved->mode != MODE_WORKSPACE_WRITE)
         return 0;
     planted->wanted = true;
@@ -335,7 +335,7 @@ static pid_t start(const struct planted_look *planted, const struct resolved *re
     struct error error = {0};
     struct helper helper = {.program = "confine-sweep",
                             .words = (const char *const *)looking->words.items,
-                            .linked = true,
+                            .walled = true,
                             .readable = looking->trees,
                             .readable_count = planted->aside ? 0 : looking->tree_count,
                             .writable = looking->trees,
@@ -343,7 +343,6 @@ static pid_t start(const struct planted_look *planted, const struct resolved *re
                             .keep = planted->before,
                             .keep_count = planted->before_count,
                             .standard = {in, out, -1},
-                            .scoped = planted->scoped,
                             .uid = resolved->uid,
                             .gid = resolved->gid};
     _cleanup_fd_ int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);

@@ -15,7 +15,6 @@
 /* What was kept from before the run. */
 struct planted_look {
     bool wanted;
-    bool scoped;            /* Landlock can hold signals and abstract sockets here */
     const char *impossible; /* static: why the look cannot be made; NULL: it can */
     const char *aside; /* the run, whose name the place has to which things are moved; NULL: nothing is */
     struct timespec since;

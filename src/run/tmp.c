@@ -191,7 +191,7 @@ static int run_sweep(struct tmp_directory *tmp, struct error *error)
     const char *words[] = {"remove", "--fd", number, "--seconds", SWEEP_SECONDS, NULL};
     struct helper sweep = {.program = "confine-sweep",
                            .words = words,
-                           .linked = true,
+                           .walled = true,
                            .writable = &tmp->fd,
                            .writable_count = 1,
                            .standard = {0, 1, 2}};

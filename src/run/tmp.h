@@ -41,7 +41,7 @@ int tmp_sweep(const struct tmp_directory *tmp, struct error *error);
  * tmp_remove() - remove it with all that the command left there.
  *
  * Called when the run is seen empty. An empty directory is simply removed; anything else is the work of
- * confine-sweep under our own links, because the tree is hostile.
+ * confine-sweep behind its wall, because the tree is hostile.
  * Return: 0, or -errno: something is left, and @error says what.
  */
 int tmp_remove(struct tmp_directory *tmp, struct error *error);

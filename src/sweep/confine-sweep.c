@@ -1,60 +1,82 @@
 /*
- * confine-sweep.c - the program: our links, and then the work.
+ * confine-sweep.c - the program: its wall, and then the work.
  *
- *     confine-sweep LINK [OPTION]... -- LINK ... -- remove|look [OPTION]...
- *     confine-sweep remove|look [OPTION]...
+ *     confine-sweep [--user UID:GID] remove|look [OPTION]...
  *
- * The links that stand around it are in it, as they are in confine-launch, so that a run has one program less
- * to load at its end. The tests call sweep_main() as well, and are confined by nobody.
+ * The wall leaves it the descriptors that its words name. The tests call sweep_main() as well, and are
+ * confined by nobody.
  *
- * Should:  do what the same words do with confine-launch in front.
- * Mustn't: read a byte of a tree before the last link has done its work.
+ * Mustn't: read a byte of a tree before the wall stands.
  */
-#include "links/chain.h"
 #include "sweep/sweep.h"
+#include "sweep/wall.h"
 
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 
-/* What comes after the links: no exec, so what they have left is done here. */
-static int sweep_run(struct chain *chain)
+static int fail(const char *what)
 {
-    int count = 0;
-
-    chain_do_later(chain);
-    chain_reap(chain);
-    while (chain->argv[count])
-        count++;
-    return sweep_main(count + 1,
-                      chain->argv - 1); /* there stands `--`: a name of the program is not needed */
+    fprintf(stderr, "confine-sweep: fatal: %s\n", what);
+    return SWEEP_EXIT_FAILED;
 }
 
-static const struct link links[] = {
-    {"detach-run", detach_run},
-    {"scope-run", scope_run},
-    {"landlock-run", landlock_run},
-    {"drop-run", drop_run},
-    {"seccomp-run", seccomp_run},
-    {"remove", sweep_run},
-    {"look", sweep_run},
-    {NULL, NULL},
-};
-
-int main(int argc, char **argv, char **envp)
+/* UID:GID, which is cut. */
+static bool take_user(struct wall *wall, char *text)
 {
-    struct chain_children children;
-    struct chain chain = {.name = "confine-sweep",
-                          .argv = argv,
-                          .envp = envp,
-                          .words = argv,
-                          .fused = links,
-                          .children = &children};
+    char *colon = strchr(text, ':');
+    uint64_t uid, gid;
+
+    if (!colon)
+        return false;
+    *colon = '\0';
+    if (!sweep_number(text, UINT32_MAX - 1, &uid) || !sweep_number(colon + 1, UINT32_MAX - 1, &gid))
+        return false;
+    wall->user = true;
+    wall->uid = (uid_t)uid;
+    wall->gid = (gid_t)gid;
+    return true;
+}
+
+/* The descriptors among the words. What one names that is none is left to whoever reads them. */
+static bool take_kept(struct wall *wall, char **words)
+{
+    static const struct {
+        const char *option;
+        bool tree;
+    } kept[] = {{"--fd", true}, {"--root", true}, {"--before", false}};
+    uint64_t fd;
+
+    wall->changes = strcmp(*words, "remove") == 0;
+    for (; *words; words++) {
+        if (strcmp(*words, "--aside") == 0)
+            wall->changes = true;
+        for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+            if (strcmp(*words, kept[i].option) == 0 && sweep_number(words[1], INT_MAX, &fd) &&
+                !wall_keep(wall, (int)fd, kept[i].tree))
+                return false;
+    }
+    return wall->tree_count > 0 || !wall->changes || wall_keep(wall, SWEEP_DIRECTORY, true);
+}
+
+int main(int argc, char **argv)
+{
+    static struct wall wall;
+    const char *why;
 
     /* Started by a descriptor, it has a number for a name before Linux 6.14. */
     if (prctl(PR_SET_NAME, "confine-sweep", 0, 0, 0) != 0)
-        return SWEEP_EXIT_FAILED;
-    if (argc < 2 || strcmp(argv[1], links[0].name) != 0)
-        return sweep_main(argc, argv);
-    children.count = 0; /* the rest is written before it is read */
-    chain_start(&chain);
-    return chain_hand_over(&chain, argv + 1);
+        return fail("it cannot be named");
+    if (argc > 2 && strcmp(argv[1], "--user") == 0) {
+        if (!take_user(&wall, argv[2]))
+            return fail("usage: --user UID:GID, both in decimal");
+        argc -= 2;
+        argv += 2;
+    }
+    if (argc < 2 || !take_kept(&wall, argv + 1))
+        return fail("usage: confine-sweep [--user UID:GID] remove|look [OPTION]...");
+    why = wall_build(&wall);
+    return why ? fail(why) : sweep_main(argv);
 }

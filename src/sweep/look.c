@@ -9,9 +9,9 @@
  * Should:  say every new name of @runs-later, and every new hook, setting or pointer of a repository.
  * Mustn't: follow a link, leave the roots, run anything, change anything, or go on without end.
  */
+#include "sweep/listing.h"
 #include "sweep/look_internal.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -21,10 +21,15 @@
 #define OPEN_DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
 #define CLOCK_EVERY    256 /* names between two looks at the clock */
 
+/* Rooms for listings: for each depth that is reached, one that is used again. */
+struct room {
+    _Alignas(struct listing_entry) char entries[8192];
+};
+
 struct walk {
     struct look *look;
-    const struct look_names *names;
     struct timespec start;
+    struct room *rooms[LOOK_DEPTH + 1];
 };
 
 /* What a directory has that makes it a repository. */
@@ -219,13 +224,13 @@ static int enter_git(struct walk *walk, const struct look_place *place, int dept
     return r;
 }
 
-static int see_name(struct walk *walk, const struct look_place *place, const struct dirent *entry,
+static int see_name(struct walk *walk, const struct look_place *place, const struct listing_entry *entry,
                     const struct set_item *inside, unsigned *parts, int depth)
 {
-    const char *name = entry->d_name;
+    const char *name = entry->name;
     const struct set_item *item;
     struct stat status;
-    bool directory = entry->d_type == DT_DIR;
+    bool directory = entry->type == LISTED_DIRECTORY;
     int r;
 
     if (strcmp(name, ".git") == 0)
@@ -235,8 +240,9 @@ static int see_name(struct walk *walk, const struct look_place *place, const str
             *parts |= repository_parts[i].part;
     if (is_bulk(place, name))
         return 0;
-    item = inside ? inside : look_names_find(walk->names, place->path, name, entry->d_type == DT_LNK);
-    if ((item && !directory) || entry->d_type == DT_UNKNOWN) {
+    item =
+        inside ? inside : look_names_find(walk->look->names, place->path, name, entry->type == LISTED_LINK);
+    if ((item && !directory) || entry->type == LISTED_UNKNOWN) {
         if (fstatat(place->fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
             return 0;
         directory = S_ISDIR(status.st_mode);
@@ -249,28 +255,48 @@ static int see_name(struct walk *walk, const struct look_place *place, const str
     return directory ? go_down(walk, place, name, item, depth) : 0;
 }
 
-static int walk_directory(struct walk *walk, const struct look_place *place, const struct set_item *inside,
-                          int depth)
+/* Return: NULL without memory. */
+static struct room *room_at(struct walk *walk, int depth)
 {
-    int copy = fcntl(place->fd, F_DUPFD_CLOEXEC, 0), r = 0;
-    DIR *directory = copy < 0 ? NULL : fdopendir(copy);
-    const struct dirent *entry;
-    unsigned parts = 0;
+    static struct room first;
 
-    if (!directory) {
-        fd_close(copy);
-        return -errno;
-    }
-    while (r == 0 && !walk->look->bound && (entry = readdir(directory))) {
-        const char *name = entry->d_name;
+    if (!walk->rooms[depth])
+        walk->rooms[depth] = depth == 0 ? &first : malloc(sizeof(struct room));
+    return walk->rooms[depth];
+}
 
-        if (name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0')))
+/* The names of one listing. Return: 0, or what ends the walk. */
+static int see_names(struct walk *walk, const struct look_place *place, const struct room *room, long size,
+                     const struct set_item *inside, unsigned *parts, int depth)
+{
+    int r = 0;
+
+    for (long at = 0; at < size && r == 0 && !walk->look->bound;) {
+        const struct listing_entry *entry = (const struct listing_entry *)(const void *)(room->entries + at);
+
+        at += entry->length;
+        if (listing_is_dot(entry->name))
             continue;
         if (look_stopped(walk->look) || over_time(walk))
             break;
-        r = see_name(walk, place, entry, inside, &parts, depth);
+        r = see_name(walk, place, entry, inside, parts, depth);
     }
-    closedir(directory);
+    return r;
+}
+
+static int walk_directory(struct walk *walk, const struct look_place *place, const struct set_item *inside,
+                          int depth)
+{
+    struct room *room = room_at(walk, depth);
+    unsigned parts = 0;
+    long size = 0;
+    int r = room ? 0 : -ENOMEM;
+
+    while (r == 0 && !walk->look->bound &&
+           (size = listing_read(place->fd, room->entries, sizeof(room->entries))) > 0)
+        r = see_names(walk, place, room, size, inside, &parts, depth);
+    if (size < 0 && size != -ENOENT) /* one that has been removed meanwhile has no names */
+        walk->look->closed++;
     if (r == 0 && (parts & HAS_HEAD) &&
         ((parts & HAS_COMMON) || (parts & (HAS_OBJECTS | HAS_REFS)) == (HAS_OBJECTS | HAS_REFS)))
         r = look_repository(walk->look, place, NULL);
@@ -287,16 +313,22 @@ static int see_file(struct walk *walk, const struct look_root *root, const struc
     if (!slash)
         return directory ? -EINVAL : -ENOMEM;
     *slash = '\0';
-    item = look_names_find(walk->names, directory, slash + 1, false);
+    item = look_names_find(walk->look->names, directory, slash + 1, false);
     if (!item || !look_new(walk->look, status))
         return 0;
     return look_say(walk->look, "named", &(struct look_place){-1, root->path}, NULL, item->why, "");
 }
 
+int look_prepare(struct look *look)
+{
+    look->names = look_names_make(look->home);
+    return look->names ? 0 : -ENOMEM;
+}
+
 int look_trees(struct look *look)
 {
-    struct walk walk = {.look = look, .names = look_names_make(look->home)};
-    int r = walk.names ? 0 : -ENOMEM;
+    struct walk walk = {.look = look};
+    int r = 0;
 
     clock_gettime(CLOCK_MONOTONIC, &walk.start);
     for (size_t i = 0; i < look->root_count && r == 0 && !look->bound; i++) {
@@ -311,5 +343,7 @@ int look_trees(struct look *look)
             r = see_file(&walk, root, &status);
         }
     }
+    for (size_t i = 1; i < ARRAY_SIZE(walk.rooms); i++)
+        free(walk.rooms[i]);
     return r > 0 ? 0 : r;
 }

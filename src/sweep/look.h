@@ -27,6 +27,8 @@ struct look_before {
  * on, 1 to end the look (`bound` says why), or -errno. */
 typedef int look_found(void *data, const char *kind, const char *path, const char *runs, const char *detail);
 
+struct look_names;
+
 struct look {
     const struct look_root *roots;
     size_t root_count;
@@ -39,16 +41,23 @@ struct look {
     look_found *found;
     void *data;
 
-    uint64_t entries;  /* names seen */
+    const struct look_names *names; /* look_prepare() */
+    uint64_t entries;               /* names seen */
     const char *bound; /* which bound ended it: `entries`, `seconds`, `depth`, `findings`; NULL: none */
     uint64_t closed;   /* directories that could not be read */
 };
+
+/* look_prepare() - all that can be done before there is anything to look at. `home` is known. Return: 0, or
+ * -ENOMEM. */
+int look_prepare(struct look *look);
 
 /*
  * look_trees() - walk all of @look->roots and say what is new in them and runs later outside.
  *
  * New is what changed at or after `since`: the kernel writes that time, and nobody can set it. Links are
  * never followed, nothing is changed, no program is run.
+ *
+ * The directories are read from where their descriptors stand.
  *
  * Return: 0, also where a bound ended it; or -errno.
  */

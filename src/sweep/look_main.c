@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #define FINDINGS_MOST 1000
+#define PLACES        128 /* trees, and things from before */
 
 struct output {
     struct look look;
@@ -120,11 +121,11 @@ static bool take_words(char **words, struct output *output, struct look_root *ro
     uint64_t seconds = 0;
 
     for (; *words; words += 2) {
-        if (strcmp(*words, "--root") == 0 &&
+        if (strcmp(*words, "--root") == 0 && look->root_count < PLACES &&
             take_place(words, &roots[look->root_count].fd, &roots[look->root_count].path)) {
             look->root_count++;
             words++;
-        } else if (strcmp(*words, "--before") == 0 &&
+        } else if (strcmp(*words, "--before") == 0 && look->before_count < PLACES &&
                    take_place(words, &before[look->before_count].fd, &before[look->before_count].path)) {
             look->before_count++;
             words++;
@@ -154,19 +155,15 @@ static bool take_words(char **words, struct output *output, struct look_root *ro
     return since && look->root_count > 0;
 }
 
-int look_main(int argc, char **argv)
+int look_main(char **argv)
 {
-    _cleanup_free_ struct look_root *roots = calloc((size_t)argc, sizeof(*roots));
-    _cleanup_free_ struct look_before *before = calloc((size_t)argc, sizeof(*before));
+    static struct look_root roots[PLACES];
+    static struct look_before before[PLACES];
     struct output output = {.look = {.roots = roots, .before = before, .found = say}};
     char closed[24], byte;
     bool waits = false;
     int r;
 
-    if (!roots || !before) {
-        fputs("confine-sweep: fatal: no memory\n", stderr);
-        return SWEEP_EXIT_FAILED;
-    }
     output.look.data = &output;
     if (!take_words(argv + 2, &output, roots, before, &waits)) {
         fputs("confine-sweep: fatal: usage: confine-sweep look [--wait] --since SECONDS.NANOSECONDS [--home "
@@ -176,9 +173,11 @@ int look_main(int argc, char **argv)
               stderr);
         return SWEEP_EXIT_FAILED;
     }
+    r = look_prepare(&output.look);
     if (waits && read(STDIN_FILENO, &byte, 1) != 1)
         return SWEEP_EXIT_FAILED; /* nobody wants to know */
-    r = look_trees(&output.look);
+    if (r == 0)
+        r = look_trees(&output.look);
     if (r == 0)
         r = move_all(&output);
     snprintf(closed, sizeof(closed), "%llu", (unsigned long long)output.look.closed);

@@ -10,6 +10,7 @@
  * Mustn't: follow a link, cross a device, change or remove anything by a name
  *          that it has not opened without following links, or run without end.
  */
+#include "sweep/listing.h"
 #include "sweep/sweep.h"
 
 #include "util/util.h"
@@ -28,17 +29,7 @@
 #define SYS_fchmodat2 452 /* the same on every architecture */
 #endif
 
-#define OPEN_DIRECTORY   (O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-#define LISTED_DIRECTORY 4 /* DT_DIR */
-
-/* As the kernel writes it. */
-struct kernel_entry {
-    uint64_t inode;
-    int64_t offset; /* of the next entry */
-    uint16_t length;
-    uint8_t type;
-    char name[];
-};
+#define OPEN_DIRECTORY (O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 /* A directory on the way from the root of the tree to where the walk stands. */
 struct level {
@@ -260,7 +251,7 @@ static int remove_name(int at, const char *name, bool directory)
     return errno == ENOTDIR ? errnum : errno;
 }
 
-static enum step remove_entry(struct tree *tree, const struct kernel_entry *entry)
+static enum step remove_entry(struct tree *tree, const struct listing_entry *entry)
 {
     int errnum;
 
@@ -289,15 +280,15 @@ static enum step remove_entry(struct tree *tree, const struct kernel_entry *entr
 /* Works through the listing of where the walk stands, from where its descriptor stands. */
 static enum step work(struct tree *tree)
 {
-    _Alignas(struct kernel_entry) char entries[32768];
+    _Alignas(struct listing_entry) char entries[32768];
 
     for (;;) {
-        long size = syscall(SYS_getdents64, tree->at, entries, sizeof(entries));
+        long size = listing_read(tree->at, entries, sizeof(entries));
 
         if (over_time(tree))
             return STEP_BOUND;
         if (size < 0) {
-            note_left(tree, tree->names + top(tree)->name, errno, NULL);
+            note_left(tree, tree->names + top(tree)->name, (int)-size, NULL);
             return tree->depth > 1 ? STEP_ON : STEP_FATAL;
         }
         if (size == 0) {
@@ -309,11 +300,11 @@ static enum step work(struct tree *tree)
             continue;
         }
         for (long at = 0; at < size;) {
-            const struct kernel_entry *entry = (const struct kernel_entry *)(const void *)(entries + at);
+            const struct listing_entry *entry = (const struct listing_entry *)(const void *)(entries + at);
             enum step step;
 
             at += entry->length;
-            if (strcmp(entry->name, ".") == 0 || strcmp(entry->name, "..") == 0)
+            if (listing_is_dot(entry->name))
                 continue;
             step = remove_entry(tree, entry);
             if (step != STEP_ON)
@@ -324,20 +315,21 @@ static enum step work(struct tree *tree)
 
 static int see_entry(int at)
 {
-    _Alignas(struct kernel_entry) char entries[4096];
+    _Alignas(struct listing_entry) char entries[4096];
     long size;
 
     if (lseek(at, 0, SEEK_SET) < 0)
         return -errno;
-    while ((size = syscall(SYS_getdents64, at, entries, sizeof(entries))) > 0)
+    while ((size = listing_read(at, entries, sizeof(entries))) > 0)
         for (long offset = 0; offset < size;) {
-            const struct kernel_entry *entry = (const struct kernel_entry *)(const void *)(entries + offset);
+            const struct listing_entry *entry =
+                (const struct listing_entry *)(const void *)(entries + offset);
 
             offset += entry->length;
-            if (strcmp(entry->name, ".") != 0 && strcmp(entry->name, "..") != 0)
+            if (!listing_is_dot(entry->name))
                 return 1;
         }
-    return size < 0 ? -errno : 0;
+    return (int)size;
 }
 
 static enum sweep_end walk(struct tree *tree)

@@ -4,8 +4,8 @@
  *     confine-sweep remove [--fd N] [--entries N] [--seconds N]
  *     confine-sweep look ...                                       look_main.c
  *
- * Our links have been run before (confine-sweep.c), and have left it the tree and nothing else, so
- * that what goes wrong here goes wrong inside. Nothing here confines.
+ * Its wall (wall.c) has left it the tree and nothing else, so that what goes wrong here goes wrong inside.
+ * Nothing here confines.
  */
 #include "sweep/sweep.h"
 
@@ -16,7 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DIRECTORY_FD 3
 #define SECONDS_MOST 60
 
 static const char usage[] =
@@ -65,14 +64,14 @@ static bool parse_arguments(char **argv, struct sweep *sweep, uint64_t *fd, uint
     return true;
 }
 
-int sweep_main(int argc, char **argv)
+int sweep_main(char **argv)
 {
-    uint64_t fd = DIRECTORY_FD, seconds = SECONDS_MOST;
+    uint64_t fd = SWEEP_DIRECTORY, seconds = SECONDS_MOST;
     struct sweep sweep = {0};
     struct stat st;
 
     if (argv[1] && strcmp(argv[1], "look") == 0)
-        return look_main(argc, argv);
+        return look_main(argv);
     if (!parse_arguments(argv, &sweep, &fd, &seconds)) {
         fputs(usage, stderr);
         return SWEEP_EXIT_FAILED;

@@ -40,12 +40,13 @@ enum sweep_end sweep_remove(int directory, struct sweep *sweep);
  * whether it is one. */
 bool sweep_number(const char *text, uint64_t most, uint64_t *ret);
 
+#define SWEEP_DIRECTORY   3 /* the descriptor of it, where none is named */
 #define SWEEP_EXIT_BOUND  2
 #define SWEEP_EXIT_FAILED 125
 
 /* sweep_main() - the program: arguments to exit status (0 empty, 2 bound, 125 failed). */
-int sweep_main(int argc, char **argv);
+int sweep_main(char **argv);
 /* look_main() - the same for `look`; 0: it was done, as far as its last text says. */
-int look_main(int argc, char **argv);
+int look_main(char **argv);
 
 #endif

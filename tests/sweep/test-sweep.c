@@ -422,7 +422,7 @@ TEST_EACH(the_program_answers_with_its_status, struct words, programs)
         snprintf(argv[i] = words[i], sizeof(words[i]), "%s", row->words[i]);
     if (tree_fd != 3)
         need(dup2(tree_fd, 3) == 3);
-    check_int(sweep_main(0, argv), row->status);
+    check_int(sweep_main(argv), row->status);
     check_int(is_empty(3), row->status == 0);
     check_outside();
 }
@@ -433,5 +433,5 @@ TEST(a_file_is_no_directory)
     int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
     need(fd >= 0 && (fd == 3 || dup2(fd, 3) == 3));
-    check_int(sweep_main(2, argv), 125);
+    check_int(sweep_main(argv), 125);
 }
