@@ -243,8 +243,10 @@ static int choose(struct confinement *confinement, bool supervised, struct error
 int confinement_plan(struct confinement *confinement, bool supervised, struct error *error)
 {
     host_look(&confinement->host);
-    if (supervised && confinement->resolved.observed)
+    if (supervised && confinement->resolved.observed) {
         host_ask_audit(&confinement->host);
+        host_ask_listener(&confinement->host);
+    }
     confinement->tried_count = 0;
     return choose(confinement, supervised, error);
 }

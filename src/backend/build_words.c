@@ -157,6 +157,7 @@ static void build_observe(struct builder *b)
     if (!b->supervised || !b->resolved->observed)
         return;
     b->plan->observed = true;
+    b->plan->heard = b->host->listener == HOST_NO && b->host->audit != HOST_YES;
     build_word(b, "observe-run");
     build_word(b, "--channel");
     build_special(b, WORD_CHANNEL);

@@ -81,6 +81,7 @@ struct host {
     struct handed standard; /* what 0, 1 and 2 give */
     struct host_namespaces namespaces;
     enum host_answer audit;    /* can what the kernel's audit has of Landlock be read? */
+    enum host_answer listener; /* can calls be announced? HOST_NOT_ASKED: no filter stands in the way */
     const char *audit_lack;    /* static: of a no */
     enum host_answer overlays; /* in a user namespace; HOST_NO once a start has been refused one */
     struct host_bubblewrap bubblewrap;
@@ -98,6 +99,10 @@ const char *host_no_landlock_reason(const struct host *host, const char **ret_wh
 /* host_lack_error() - a lack as the error of a backend: SANDBOX_UNAVAILABLE. @what: `the namespaces of this
  * run`. Return: as error_set(). */
 int host_lack_error(struct error *error, const struct host_lack *lack, const char *what);
+
+/* host_ask_listener() - where a filter is around this process: is there room for one that announces calls?
+ * Tried in a child. Fills host->listener. */
+void host_ask_listener(struct host *host);
 
 /* host_ask_audit() - can this process read what the kernel's audit has of Landlock? Fills host->audit. */
 void host_ask_audit(struct host *host);

@@ -133,6 +133,7 @@ struct plan {
     bool advisory;    /* with a gateway: only variables lead to it, and nobody has to obey them */
     bool gateway;     /* somebody outside accepts on what listens in the network namespace */
     bool observed;    /* the chain announces calls to an observer */
+    bool heard;       /* nobody can see what is refused: what the command says of it is looked at */
     bool audited;     /* the kernel's audit is told what is refused, and is read */
     bool overlays;    /* the chain mounts the overlay of each cache that has one */
     int landlock_abi; /* where there is a gateway: what its own chain can ask for */

@@ -342,8 +342,24 @@ int denials_add_refused(struct denial_list *denials, const struct resolved *reso
     return r;
 }
 
+int denials_infer(struct denial_list *denials, const char *signature, const char *line, uint64_t count)
+{
+    char *copy = strdup(line);
+
+    if (!copy || !array_more(&denials->inferred, denials->inferred_count, sizeof(*denials->inferred))) {
+        free(copy);
+        return -ENOMEM;
+    }
+    denials->inferred[denials->inferred_count++] =
+        (struct inferred){.signature = signature, .line = copy, .count = count};
+    return 0;
+}
+
 void denials_free(struct denial_list *denials)
 {
+    for (size_t i = 0; i < denials->inferred_count; i++)
+        free(denials->inferred[i].line);
+    free(denials->inferred);
     for (size_t i = 0; i < denials->count; i++)
         denial_free(&denials->items[i]);
     free(denials->items);
@@ -579,6 +595,28 @@ static void write_audit(struct writer *writer, const struct denial_audit *audit)
     writer_end(writer);
 }
 
+/* Apart from the refusals, because they are none. */
+static void write_inferred(struct writer *writer, const struct denial_list *denials)
+{
+    if (!denials->heard) {
+        writer_null(writer, "inferred");
+        return;
+    }
+    writer_object(writer, "inferred");
+    writer_integer(writer, "lost", (int64_t)denials->inferred_lost);
+    writer_array(writer, "items");
+    for (size_t i = 0; i < denials->inferred_count; i++) {
+        writer_object(writer, NULL);
+        writer_text(writer, "evidence", "inferred");
+        writer_text(writer, "signature", denials->inferred[i].signature);
+        writer_text(writer, "line", denials->inferred[i].line);
+        writer_integer(writer, "count", (int64_t)denials->inferred[i].count);
+        writer_end(writer);
+    }
+    writer_end(writer);
+    writer_end(writer);
+}
+
 void denials_write(struct writer *writer, const char *key, const struct denial_list *denials)
 {
     bool complete = denials->known && denials->lost == 0 && denials->unreadable == 0 && !denials->reason;
@@ -606,5 +644,6 @@ void denials_write(struct writer *writer, const char *key, const struct denial_l
         writer_end(writer);
     }
     writer_end(writer);
+    write_inferred(writer, denials);
     writer_end(writer);
 }

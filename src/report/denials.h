@@ -83,8 +83,15 @@ struct denial_audit {
     uint64_t joined;  /* so many of them are the observer's as well */
 };
 
+/* A line of the command's own words that reads like a refusal. */
+struct inferred {
+    const char *signature; /* static: the words */
+    char *line;            /* quoted */
+    uint64_t count;
+};
+
 struct denial_list {
-    const char *channel;   /* static: `none`, `observer`, `audit`: the kernel's alone */
+    const char *channel;   /* static: `none`, `observer`, `audit`: the kernel's alone, `inferred`: nobody's */
     const char *reason;    /* static: why there is no observer, or not all was seen; NULL */
     bool known;            /* the numbers below are known */
     uint64_t lost;         /* refusals for which there was no room */
@@ -94,6 +101,10 @@ struct denial_list {
     struct denial_audit audit;
     struct denial *items;
     size_t count;
+    bool heard; /* the command's error output was read; else there are none of these: */
+    struct inferred *inferred;
+    size_t inferred_count;
+    uint64_t inferred_lost; /* lines for which there was no room */
 };
 
 /*
@@ -109,6 +120,9 @@ int denials_add(struct denial_list *denials, const struct resolved *resolved, co
 /* denials_add_refused() - what the gateway has refused. Return: 0 or -ENOMEM. */
 int denials_add_refused(struct denial_list *denials, const struct resolved *resolved,
                         const struct connections *connections);
+
+/* denials_infer() - take over a line, quoted, that is no more than a sign. Return: 0 or -ENOMEM. */
+int denials_infer(struct denial_list *denials, const char *signature, const char *line, uint64_t count);
 
 void denials_free(struct denial_list *denials);
 

@@ -250,10 +250,17 @@ static void add_denials(const struct report *report, struct sentences *sentences
     const char *instead = "ask for";
 
     if (!denials->known) {
-        add_sentence(sentences, denials->channel && strcmp(denials->channel, "none") != 0
+        add_sentence(sentences, denials->channel && strcmp(denials->channel, "none") != 0 &&
+                                        strcmp(denials->channel, "inferred") != 0
                                     ? " What was refused is not known in full."
                                     : " No denial observer ran.");
-        if (report->outcome.kind == OUTCOME_EXITED && report->outcome.status != 0 && count == 0)
+        if (denials->inferred_count > 0)
+            add_sentence(sentences,
+                         " %zu line%s of its error output read%s like a refusal, which the sandbox or a file "
+                         "mode may have made.",
+                         denials->inferred_count, denials->inferred_count == 1 ? "" : "s",
+                         denials->inferred_count == 1 ? "s" : "");
+        else if (report->outcome.kind == OUTCOME_EXITED && report->outcome.status != 0 && count == 0)
             add_sentence(sentences,
                          " \"Permission denied\" for something outside the workspace may have been "
                          "the sandbox, not the program.");

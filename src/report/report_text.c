@@ -69,6 +69,12 @@ static void add_refused(const struct report *report, bool everything, struct tex
     }
     if (count > said)
         add_linef(text, "refused: %zu more", count - said);
+    if (denials->inferred_count > 0)
+        add_linef(text,
+                  "refusals cannot be observed here (%s); %zu line%s of its error output read%s like one: %s",
+                  denials->reason ? denials->reason : "none", denials->inferred_count,
+                  denials->inferred_count == 1 ? "" : "s", denials->inferred_count == 1 ? "s" : "",
+                  denials->inferred[0].line);
 }
 
 /* What was allowed and could not be reached: who asks for more only, for a program may well try its hosts. */

@@ -8,6 +8,7 @@
  */
 #include "run/relay.h"
 
+#include "run/signs.h"
 #include "run/supervise.h"
 
 #include <errno.h>
@@ -26,6 +27,18 @@
 
 #define WAKE_MS 200
 
+static bool same_file(int a, int b)
+{
+    struct stat x, y;
+
+    return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static bool is_heard(int fd, const struct relays_limit *limit)
+{
+    return limit->signs && (fd == 2 || (fd == 1 && same_file(1, 2)));
+}
+
 static bool must_relay(int fd, const struct relays_limit *limit, bool *ret_terminal)
 {
     struct stat object;
@@ -34,15 +47,8 @@ static bool must_relay(int fd, const struct relays_limit *limit, bool *ret_termi
     if (*ret_terminal || (fd > 0 && limit->most > 0))
         return true;
     return fstat(fd, &object) == 0 &&
-           (S_ISREG(object.st_mode) ||
-            (fd > 0 && limit->outlived && (S_ISFIFO(object.st_mode) || S_ISSOCK(object.st_mode))));
-}
-
-static bool same_file(int a, int b)
-{
-    struct stat x, y;
-
-    return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+           (S_ISREG(object.st_mode) || (fd > 0 && (limit->outlived || is_heard(fd, limit)) &&
+                                        (S_ISFIFO(object.st_mode) || S_ISSOCK(object.st_mode))));
 }
 
 /* A description of our own for a terminal, so that it can be non-blocking. The caller's where that fails. */
@@ -141,6 +147,7 @@ int relays_prepare(struct relays *relays, const bool skipped[3], struct relays_l
             relays_free(relays);
             return r;
         }
+        relays->relay[fd].heard = is_heard(fd, &limit);
         ret_standard[fd] = relays->relay[fd].theirs;
     }
     return 0;
@@ -270,6 +277,8 @@ size_t relays_admit(struct relays *relays, size_t size)
 
 static void count_output(struct relay *relay)
 {
+    if (relay->heard)
+        signs_hear(relay->all->limit.signs, relay->buffer, relay->held);
     if (relay->to != relay->pipe)
         relay->held = relays_admit(relay->all, relay->held);
 }

@@ -4,8 +4,9 @@
  * Pipes, sockets and devices pass through untouched. A terminal or a regular
  * file never reaches the command: its flags, offset and modes are the
  * caller's. Between the two stands a pipe, copied by the supervisor. So it is
- * for all output that is limited: only what is copied can be counted; and for
- * pipes and sockets in a session, where what lives on would keep them open.
+ * for all output that is limited: only what is copied can be counted; for
+ * pipes and sockets in a session, where what lives on would keep them open; and for
+ * errors where nobody can see refusals, and words are all that there is.
  */
 #ifndef CONFINE_RUN_RELAY_H
 #define CONFINE_RUN_RELAY_H
@@ -16,6 +17,7 @@
 #define RELAY_SIZE 65536
 
 struct relays;
+struct signs;
 
 struct relay {
     struct relays *all;
@@ -29,6 +31,7 @@ struct relay {
     bool pipe_out;    /* the outer side is the caller's own pipe: a page at a time, once there is room */
     bool terminal_in; /* reading it from the background would stop us */
     bool ending;      /* nothing more is read: the end comes when what is held has gone */
+    bool heard;       /* what is copied is looked at as well */
     bool done;
     int failed; /* errno of a write that lost output */
     char *buffer;
@@ -40,10 +43,11 @@ struct relay {
 
 /* How much output there may be. */
 struct relays_limit {
-    uint64_t most; /* bytes of 1 and 2 together; 0: any */
-    bool ends;     /* more of it ends the run; else it is cut off */
-    bool outlived; /* the command may leave somebody behind who keeps its output open: a reader of the
-                      caller's must not have to wait for them */
+    uint64_t most;       /* bytes of 1 and 2 together; 0: any */
+    bool ends;           /* more of it ends the run; else it is cut off */
+    bool outlived;       /* the command may leave somebody behind who keeps its output open: a reader of the
+                            caller's must not have to wait for them */
+    struct signs *signs; /* listens to 2, or to 1 and 2 where they are one; NULL: nobody does */
 };
 
 struct relays {

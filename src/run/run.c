@@ -18,6 +18,7 @@
 #include "run/run.h"
 #include "run/run_state.h"
 
+#include "backend/backend.h"
 #include "kernel/children.h"
 #include "links/chain.h"
 #include "run/channel.h"
@@ -101,6 +102,7 @@ struct relays_limit run_output_limit(const struct run *run)
 
 static int prepare(struct run *run, int standard[3])
 {
+    struct relays_limit limit;
     int r;
 
     r = attest_begin(&run->attestation, run->plan, run->resolved, run->missing);
@@ -130,7 +132,11 @@ static int prepare(struct run *run, int standard[3])
     r = terminal_prepare(&run->terminal, run->resolved, standard);
     if (r < 0)
         return run_fail(run, -r, "prepare the command's terminal");
-    r = relays_prepare(&run->relays, run->terminal.on, run_output_limit(run), standard);
+    if (run->plan->heard && !run->plan->terminal)
+        run->signs.signatures = backend_by_name(run->plan->backend)->denial_signatures;
+    limit = run_output_limit(run);
+    limit.signs = run->signs.signatures ? &run->signs : NULL;
+    r = relays_prepare(&run->relays, run->terminal.on, limit, standard);
     if (r < 0)
         return run_fail(run, -r, "make the relays");
     r = observer_begin(&run->observer, run->resolved, run->plan, run->report, run->control, &run->gateway);
@@ -388,6 +394,8 @@ int run_watch(struct run *run)
     supervise(&run->supervision);
     if (denials_add_refused(&run->report->denials, run->resolved, &run->report->connections) < 0)
         run->report->denials.lost++;
+    signs_end(&run->signs, run->report,
+              run->report->outcome.kind != OUTCOME_EXITED || run->report->outcome.status != 0);
     run->report->outcome.output_truncated = relays_truncated(&run->relays);
     limits_own_files(run->resolved->policy, false);
     run->liveness = -1;

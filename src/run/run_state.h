@@ -14,6 +14,7 @@
 #include "run/observer.h"
 #include "run/planted.h"
 #include "run/relay.h"
+#include "run/signs.h"
 #include "run/spawn.h"
 #include "run/supervise.h"
 #include "run/terminal.h"
@@ -47,6 +48,7 @@ struct run {
     gid_t becoming_gid;
     int becoming_fd; /* the same as a pidfd, -1: it is `pid` */
     struct limits limits;
+    struct signs signs;
     struct observer observer;
     struct audit audit;
     struct approval approval;
