@@ -126,7 +126,11 @@ static int connect_socket(const struct way *way, int *ret_fd, struct error *erro
 int attach_control(const char *value, int report, const struct resolved *resolved, int *ret_fd,
                    struct error *error)
 {
-    struct way way = {.what = "control", .name = value, .resolved = resolved};
+    struct way way = {.what = "control",
+                      .instead =
+                          "give one end of a socketpair() as fd:N, or unix:PATH of a socket where you listen",
+                      .name = value,
+                      .resolved = resolved};
 
     if (strncmp(value, "fd:", 3) == 0)
         return take_descriptor(&way, report, ret_fd, error);

@@ -288,7 +288,7 @@ static int open_html(struct call *call, struct error *error)
 
     if (!name || call->html.fd >= 0)
         return 0;
-    return output_open(&call->html, name, &call->confinement.resolved, error);
+    return output_open(&call->html, "html", name, &call->confinement.resolved, error);
 }
 
 /* The private caches of a workspace that is gone. They are empty: no tool was started in it. By the rights of

@@ -43,9 +43,6 @@ int command_fence(char **argv, char **envp)
     }
     listens = check_socket(r == 0 ? &error : &(struct error){0});
     r = r == 0 ? listens : r;
-    if (r == 0 && options.argv)
-        r = error_set(&error, ERROR_USAGE, EINVAL, "unexpected-word", "%s: this command takes options only",
-                      QUOTE(options.argv[0]));
     if (r == 0)
         r = confinement_resolve(&confinement, &options, envp, &error);
     if (r == 0)

@@ -25,11 +25,6 @@ int command_mcp(char **argv, char **envp)
         options_free(&options);
         return cli_print(&text);
     }
-    if (r == 0 && options.argv) {
-        error_set(&error, ERROR_USAGE, EINVAL, "unexpected-word", "%s: this command takes options only",
-                  QUOTE(options.argv[0]));
-        r = -EINVAL;
-    }
     if (r == 0)
         r = confinement_resolve(&confinement, &options, envp, &error); /* what is wrong with it is said now */
     confinement_free(&confinement);

@@ -301,9 +301,11 @@ static int take_option(struct options *options, char **argv, size_t *at, struct 
         }
         *at += 1;
     }
-    if (option->value && !*value)
-        return error_set(error, ERROR_USAGE, EINVAL, "option-value", "option --%s: the value is empty",
-                         option->name);
+    if (option->value && !*value) {
+        error_set(error, ERROR_USAGE, EINVAL, "option-value", "option --%s: the value is empty",
+                  option->name);
+        return error_hint(error, "write --%s %s, or leave it out", option->name, option->value);
+    }
     options->given[options->given_count++] = (struct option_given){option, value};
     if (option->kind == OPTION_OWN && store_own(options, option, value) < 0)
         return error_no_memory(error);
@@ -325,13 +327,17 @@ static int take_rest(struct options *options, char **argv, size_t at, struct err
         return error_hint(error, "confine %s [OPTIONS] -- COMMAND [ARG]...", options->name);
     }
     if (argv[at]) {
-        if (options->command & (FOR_PROBE | FOR_SESSION | FOR_CHECK))
-            return error_set(error, ERROR_USAGE, EINVAL, "unexpected-word",
-                             "%s: confine %s takes no such word", QUOTE(argv[at]), options->name);
+        if (options->command & (FOR_PROBE | FOR_SESSION | FOR_CHECK | FOR_FENCE | FOR_MCP)) {
+            error_set(error, ERROR_USAGE, EINVAL, "unexpected-word", "%s: confine %s takes no such word",
+                      QUOTE(argv[at]), options->name);
+            return error_hint(error, "see: confine help %s", options->name);
+        }
         options->argv = argv + at;
-        return command && !*argv[at] ? error_set(error, ERROR_USAGE, EINVAL, "missing-command",
-                                                 "%s: the command's name is empty", options->name)
-                                     : 0;
+        if (!command || *argv[at])
+            return 0;
+        error_set(error, ERROR_USAGE, EINVAL, "missing-command", "%s: the command's name is empty",
+                  options->name);
+        return error_hint(error, "confine %s [OPTIONS] -- COMMAND [ARG]...", options->name);
     }
     if (!command || options->help)
         return 0;

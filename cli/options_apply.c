@@ -31,11 +31,14 @@ static int for_each_word(struct policy *policy, const struct option_given *given
 
     if (!copy)
         return error_no_memory(error);
-    while (!result && (word = strsep(&rest, ",")))
-        result = *word ? take(policy, word, given, origin, error)
-                       : error_set(error, ERROR_USAGE, EINVAL, "option-value",
-                                   "option --%s: a word is missing in %s", given->option->name,
-                                   QUOTE(given->value));
+    while (!result && (word = strsep(&rest, ","))) {
+        if (!*word) {
+            error_set(error, ERROR_USAGE, EINVAL, "option-value", "option --%s: a word is missing in %s",
+                      given->option->name, QUOTE(given->value));
+            return error_hint(error, "one comma stands between two words, and none at an end");
+        }
+        result = take(policy, word, given, origin, error);
+    }
     return result;
 }
 
@@ -87,9 +90,10 @@ static int take_env(struct policy *policy, const char *value, struct origin orig
 {
     const char *equals = strchr(value, '=');
 
-    if (equals == value)
-        return error_set(error, ERROR_USAGE, EINVAL, "option-value", "option --env: %s has no name",
-                         QUOTE(value));
+    if (equals == value) {
+        error_set(error, ERROR_USAGE, EINVAL, "option-value", "option --env: %s has no name", QUOTE(value));
+        return error_hint(error, "write --env NAME=VALUE, or --env NAME for the caller's own value");
+    }
     return policy_add(policy, equals ? LIST_ENV_SET : LIST_ENV_PASS, value, NULL, origin, error);
 }
 

@@ -78,15 +78,22 @@ static int check_file(int fd, const struct way *way, struct error *error)
     return 0;
 }
 
-int output_open(struct output *output, const char *name, const struct resolved *resolved, struct error *error)
+int output_open(struct output *output, const char *what, const char *name, const struct resolved *resolved,
+                struct error *error)
 {
-    const struct way way = {.what = "report", .name = name, .resolved = resolved};
+    const struct way way = {.what = what,
+                            .instead =
+                                "name a file, in a directory that is there, that only you can write; or an "
+                                "open descriptor, fd:N",
+                            .name = name,
+                            .resolved = resolved};
     _cleanup_fd_ int directory = -1, fd = -1;
     char rest[PATH_MAX];
     int result;
 
     *output = OUTPUT_NONE;
     output->name = name;
+    output->what = what;
     if (strncmp(name, "fd:", 3) == 0)
         return open_descriptor(output, &way, error);
     result = way_walk(&way, rest, sizeof(rest), &directory, error);
@@ -110,7 +117,7 @@ int output_open(struct output *output, const char *name, const struct resolved *
 
 int output_write(struct output *output, const struct text *text, struct error *error)
 {
-    const struct way way = {.what = "report", .name = output->name};
+    const struct way way = {.what = output->what, .name = output->name};
     int result = cli_write(output->fd, text);
 
     /* What was reserved and not needed goes back: only a change of size makes every file system do it. */

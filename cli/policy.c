@@ -20,8 +20,8 @@
 
 static int fail_path(const char *path, int errnum, struct error *error)
 {
-    return error_set(error, ERROR_USAGE, errnum, "path-missing", "path %s: %s", QUOTE(path),
-                     strerror(errnum));
+    error_set(error, ERROR_USAGE, errnum, "path-missing", "path %s: %s", QUOTE(path), strerror(errnum));
+    return error_hint(error, "give a path that could be opened, such as an absolute one without `..`");
 }
 
 /* Takes the last component off PATH and puts it in front of REST. A `..` behind something that does not exist
@@ -166,9 +166,11 @@ static int read_settings(const struct conversion *conversion, const char *file, 
     size_t length = 0;
     int r = fd < 0 ? -errno : fd_read_all(fd, POLICY_BYTES, &data, &length);
 
-    if (r < 0)
-        return error_set(error, ERROR_POLICY_INVALID, -r, "policy-missing", "%s: %s", QUOTE(file),
-                         strerror(-r));
+    if (r < 0) {
+        error_set(error, ERROR_POLICY_INVALID, -r, "policy-missing", "option %s: cannot read %s: %s",
+                  conversion->option, QUOTE(file), strerror(-r));
+        return error_hint(error, "name the file with the settings that are to be converted");
+    }
     return conversion->parse(file, data, length, ret, error);
 }
 

@@ -52,7 +52,7 @@ static int open_outputs(struct outputs *outputs, const struct options *options, 
     int result = 0, fd = -1;
 
     if (options->report)
-        result = output_open(&outputs->report, options->report, report->resolved, &second);
+        result = output_open(&outputs->report, "report", options->report, report->resolved, &second);
     if (result == 0 && options->control)
         result = attach_control(options->control, outputs->report.fd, report->resolved, &fd, &second);
     if (fd >= 0)

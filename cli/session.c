@@ -71,8 +71,8 @@ static pid_t read_pid(const char *text, struct error *error)
     value = strtol(text, &end, 10);
     if (errno == 0 && *end == '\0' && value > 0 && value <= INT_MAX)
         return (pid_t)value;
-    return error_set(error, ERROR_USAGE, EINVAL, "option-value", "option --owner: %s is no process",
-                     QUOTE(text));
+    error_set(error, ERROR_USAGE, EINVAL, "option-value", "option --owner: %s is no process", QUOTE(text));
+    return error_hint(error, "give the number of one, such as $$ of a shell");
 }
 
 /*

@@ -51,7 +51,7 @@ static const struct bad_row {
     {"value missing", "--workspace", "option-value", "--workspace: a value must follow", "--workspace DIR"},
     {"value is dashes", "--workspace -- true", "option-value", "--workspace: a value", "--workspace DIR"},
     {"value is an option", "--report --quiet -- true", "option-value", "--report", "--report=--quiet"},
-    {"empty value", "--mode= -- true", "option-value", "--mode: the value is empty", NULL},
+    {"empty value", "--mode= -- true", "option-value", "--mode: the value is empty", "write --mode MODE"},
     {"flag with value", "--wait-all=yes -- true", "option-value", "--wait-all: it takes no value",
      "--wait-all"},
     {"only dash", "- -- true", "missing-dashes", "-", "confine run -- - true"},

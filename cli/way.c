@@ -19,7 +19,9 @@
 
 int way_fail(const struct way *way, struct error *error, int errnum, const char *reason, const char *why)
 {
-    return error_set(error, ERROR_USAGE, errnum, reason, "%s %s: %s", way->what, QUOTE(way->name), why);
+    int result = error_set(error, ERROR_USAGE, errnum, reason, "%s %s: %s", way->what, QUOTE(way->name), why);
+
+    return way->instead ? error_hint(error, "%s", way->instead) : result;
 }
 
 /* Does the command hold a writable grant on exactly this object? Everything below it is passed on the way. */

@@ -10,11 +10,12 @@ struct stat;
 
 struct way {
     const char *what;                /* for messages: `report` */
+    const char *instead;             /* the way out, where there is no better one; NULL: none */
     const char *name;                /* as it was given */
     const struct resolved *resolved; /* what the command may write; NULL when resolving failed */
 };
 
-/* way_fail() - `WHAT NAME: WHY`, ERROR_USAGE. Return: -@errnum. */
+/* way_fail() - `WHAT NAME: WHY`, ERROR_USAGE, with @way's own way out. Return: -@errnum. */
 int way_fail(const struct way *way, struct error *error, int errnum, const char *reason, const char *why);
 
 /* way_granted() - does the command hold a writable grant on exactly this object? */

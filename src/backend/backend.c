@@ -114,6 +114,9 @@ static int refuse_unheld(const struct resolved *resolved, const struct plan *pla
             return error_hint(error, "%s", HOST_GROUP_HINT);
         if (claim->reason && strcmp(claim->reason, "not-listed-mode") == 0)
             return error_hint(error, "name what may be reached: --allow RULE");
+        if (claim->reason && strcmp(claim->reason, "not-asked") == 0)
+            return error_hint(error, "set the limit that is required: --limit %s=VALUE",
+                              strchr(surface_table[s].name, '.') + 1);
         if (resolved->required[s]) /* by its own name: it cannot be opened as well */
             return error_hint(error, "leave %s out of --require and of `require`", surface_table[s].name);
         if (surface_table[s].instead)

@@ -292,6 +292,15 @@ static const char *limit_name(const struct policy_key *key, const struct origin 
                : "";
 }
 
+/* `1.5`: of what? */
+static bool is_bare_fraction(const struct policy_key *key, const char *text)
+{
+    size_t digits = strspn(text, "0123456789.");
+
+    return (key->kind == KIND_DURATION || key->kind == KIND_GRACE || key->kind == KIND_SIZE) && digits > 0 &&
+           text[digits] == '\0' && strchr(text, '.');
+}
+
 static int refuse_value(const struct policy_key *key, const struct origin *origin, const char *text,
                         struct error *error)
 {
@@ -301,6 +310,8 @@ static int refuse_value(const struct policy_key *key, const struct origin *origi
     struct text words = {0};
 
     for (const struct word *word = key->words; word && word->name; word++) {
+        if (key->kind == KIND_NAME && word->value == WORD_RESERVED)
+            continue;
         nearest_try(&nearest, word->name);
         text_addf(&words, "%s%s", words.length ? ", " : "one of ", word->name);
     }
@@ -310,6 +321,8 @@ static int refuse_value(const struct policy_key *key, const struct origin *origi
     text_free(&words);
     if (nearest.best)
         error_hint(error, "did you mean `%s`?", nearest.best);
+    else if (is_bare_fraction(key, text))
+        error_hint(error, "a fraction needs a unit: %s%s", text, key->kind == KIND_SIZE ? "G" : "s");
     return -EINVAL;
 }
 
@@ -375,7 +388,8 @@ int policy_lock(struct policy *policy, const char *name, struct origin origin, s
         for (const struct policy_key *row = policy_keys; row->name; row++)
             if (row->in_file)
                 nearest_try(&nearest, row->name);
-        return nearest.best ? error_hint(error, "did you mean `%s`?", nearest.best) : -EINVAL;
+        return nearest.best ? error_hint(error, "did you mean `%s`?", nearest.best)
+                            : error_hint(error, "confine-policy(5) lists the keys");
     }
     lock = key->list < 0 ? (size_t)key->scalar : KEY_COUNT + (size_t)key->list;
     if (key->list < 0)

@@ -61,7 +61,11 @@ static const char *type_name(const json_t *value)
 static int wrong_type(struct reading *reading, const struct place *place, const char *name,
                       const char *wanted, const json_t *value)
 {
-    return complain(reading, place, false, "%s must be %s, not %s", name, wanted, type_name(value));
+    int result = complain(reading, place, false, "%s must be %s, not %s", name, wanted, type_name(value));
+
+    if (json_is_real(value) && strchr(wanted, '.'))
+        return error_hint(reading->error, "a fraction needs a unit, and so is a text: \"1.5m\"");
+    return result;
 }
 
 /* A value as the text that an option would have: numbers and truth in JSON's own types. Return: NULL when the
@@ -137,7 +141,9 @@ static int read_item_object(struct reading *reading, const struct policy_key *ke
             nearest_try(&nearest, "why");
             if (paths)
                 nearest_try(&nearest, "optional");
-            return nearest.best ? error_hint(reading->error, "did you mean `%s`?", nearest.best) : -EINVAL;
+            return nearest.best
+                       ? error_hint(reading->error, "did you mean `%s`?", nearest.best)
+                       : error_hint(reading->error, "it has %s%s and why", word, paths ? ", optional" : "");
         }
     }
     if (!entry->value)

@@ -26,8 +26,19 @@ static const struct word denial_words[] = {
 static const struct word planted_words[] = {
     {"report", PLANTED_REPORT}, {"quarantine", PLANTED_QUARANTINE}, {NULL, 0}};
 static const struct word backend_words[] = {
-    {"auto", 0}, {"namespace", 0}, {"bubblewrap", 0}, {"landlock", 0}, {"seatbelt", 0}, {"windows", 0},
-    {"oci", 0},  {"vm", 0},        {"remote", 0},     {"custom", 0},   {"refuse", 0},   {NULL, 0}};
+    {"auto", 0},
+    {"namespace", 0},
+    {"bubblewrap", 0},
+    {"landlock", 0},
+    {"seatbelt", WORD_RESERVED},
+    {"windows", WORD_RESERVED},
+    {"oci", WORD_RESERVED},
+    {"vm", WORD_RESERVED},
+    {"remote", WORD_RESERVED},
+    {"custom", 0},
+    {"refuse", 0},
+    {NULL, 0},
+};
 
 #define SCALAR(NAME, OPTION, KIND, KEY, FIELD, IN_FILE, NARROW, WORDS, WHAT)                                 \
     {                                                                                                        \

@@ -51,6 +51,8 @@ struct word {
     unsigned value;
 };
 
+#define WORD_RESERVED 1U /* of a KIND_NAME: known, and offered to nobody in this version */
+
 struct policy_key {
     const char *name;   /* as in a file; `limits.time` is time in the object limits */
     const char *option; /* NULL: only in files */

@@ -54,6 +54,9 @@ static const char *type_of(mode_t mode)
                             : "a device";
 }
 
+/* The way out from a file that is not there, unless somebody knows a better one. */
+static const char missing_hint[] = "make it, or correct its name";
+
 static int refuse_open(const char *name, int errnum, struct error *error)
 {
     switch (errnum) {
@@ -67,8 +70,9 @@ static int refuse_open(const char *name, int errnum, struct error *error)
         return error_hint(error, "a policy is a regular file");
     case ENOENT:
     case ENOTDIR:
-        return error_set(error, ERROR_POLICY_INVALID, errnum, "policy-missing", "there is no policy file %s",
-                         QUOTE(name));
+        error_set(error, ERROR_POLICY_INVALID, errnum, "policy-missing", "there is no policy file %s",
+                  QUOTE(name));
+        return error_hint(error, "%s", missing_hint);
     default:
         error_set(error, ERROR_POLICY_INVALID, errnum, "policy-unreadable", "cannot read policy file %s: %s",
                   QUOTE(name), strerror(errnum));
@@ -134,9 +138,11 @@ static int read_checked(struct policy *policy, int fd, const char *written, stru
 
     if (!name)
         return error_no_memory(error);
-    if (policy->files.count >= POLICY_FILES)
-        return error_set(error, ERROR_POLICY_INVALID, 0, "policy-invalid", "more than %d policy files",
-                         POLICY_FILES);
+    if (policy->files.count >= POLICY_FILES) {
+        error_set(error, ERROR_POLICY_INVALID, 0, "policy-invalid", "more than %d policy files",
+                  POLICY_FILES);
+        return error_hint(error, "put several into one");
+    }
     file->name = name;
     if (name[0] == '/' && strings_add(&policy->files, name) < 0)
         return error_no_memory(error);
@@ -214,7 +220,7 @@ static int load_name(struct policy *policy, const char *directory, const char *n
         return error_no_memory(error);
     }
     result = load_file(policy, AT_FDCWD, path, false, file, (uid_t)-1, error);
-    if (result < 0 && strcmp(error->reason, "policy-missing") == 0 && !error->hint[0])
+    if (result < 0 && strcmp(error->hint, missing_hint) == 0) /* not one that it extends */
         error_hint(error, "a file in the current directory is written ./%s", QUOTE(name));
     return result;
 }
@@ -316,8 +322,10 @@ int policy_extend(struct policy *policy, const char *name, const struct reading_
     {
         _cleanup_fd_ int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
-        if (fd < 0)
-            return refuse_open(path, errno, error);
+        if (fd < 0) {
+            result = refuse_open(path, errno, error);
+            return error_hint(error, "%s extends it: make it, or correct its name there", WHERE(origin));
+        }
         result = check_file(fd, path, (uid_t)-1, error);
         if (result == 0)
             result = check_chain(outer, fd, name, origin, error);

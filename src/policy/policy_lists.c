@@ -95,7 +95,11 @@ static int refuse_entry(const struct policy_key *key, const struct entry *entry,
         if (key->kind == KIND_DEMANDS)
             nearest_try(&nearest, surface_table[i].group);
     }
-    return nearest.best ? error_hint(error, "did you mean `%s`?", nearest.best) : -EINVAL;
+    if (nearest.best && strcmp(nearest.best, entry->value) != 0)
+        return error_hint(error, "did you mean `%s`?", nearest.best);
+    return surface_is_group(entry->value)
+               ? error_hint(error, "name surfaces of that group; confine-report(5) lists them")
+               : error_hint(error, "confine-report(5) lists the surfaces");
 }
 
 /* What no backend can open is refused here: accepted, it would stay shut and be reported open. */

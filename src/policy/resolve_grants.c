@@ -96,6 +96,12 @@ int open_workspace(struct resolving *resolving, struct opened *workspace)
     *workspace = (struct opened){.fd = -1};
     if (!policy->workspace)
         return 0;
+    if (policy->workspace[0] == '@' && strcmp(policy->workspace, "@git") != 0) {
+        error_set(resolving->error, ERROR_POLICY_INVALID, EINVAL, "bad-value",
+                  "%s %s: no set can be the workspace", asked.by, QUOTE(policy->workspace));
+        return error_hint(resolving->error, "name a directory; one of that name is written ./%s",
+                          QUOTE(policy->workspace));
+    }
     if (strcmp(policy->workspace, "@git") == 0)
         r = open_git(resolving, &asked, policy->workspace_base, workspace);
     else

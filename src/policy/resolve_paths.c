@@ -402,9 +402,10 @@ static const struct path_failure path_failures[] = {
      "somebody is changing this path: end that first", NULL},
     {EMFILE, ERROR_SANDBOX_UNAVAILABLE, "too-many-files", "the limit on open files is reached",
      "raise it (ulimit -n), or name fewer paths", NULL},
-    {ENFILE, ERROR_SANDBOX_UNAVAILABLE, "too-many-files", "the machine has no free file entry", NULL, NULL},
-    {ENOMEM, ERROR_SANDBOX_UNAVAILABLE, "no-memory", "out of memory", NULL, NULL},
-    {0, ERROR_POLICY_INVALID, "path-unreachable", NULL, NULL, NULL},
+    {ENFILE, ERROR_SANDBOX_UNAVAILABLE, "too-many-files", "the machine has no free file entry",
+     "end what has many files open, or raise fs.file-max", NULL},
+    {ENOMEM, ERROR_SANDBOX_UNAVAILABLE, "no-memory", "out of memory", "end what takes it", NULL},
+    {0, ERROR_POLICY_INVALID, "path-unreachable", NULL, "correct the path", NULL},
 };
 
 static const struct path_failure *find_failure(int errnum)

@@ -305,8 +305,12 @@ static int take_allow(struct control *control, const json_t *message, struct err
     struct rule parsed;
     int r;
 
-    if (!value || !rule_parse(value, &parsed))
-        return refuse(error, "bad-member", "rule: a rule as --allow takes it must be here");
+    if (!value || !rule_parse(value, &parsed)) {
+        why = value ? rule_mistake(value) : NULL;
+        return error_set(error, ERROR_USAGE, EINVAL, "bad-member",
+                         "rule: a rule as --allow takes it must be here%s%s%s", why ? " (" : "",
+                         why ? why : "", why ? ")" : "");
+    }
     if (rule_useless(&parsed, &why, &instead))
         return error_set(error, ERROR_USAGE, EINVAL, "useless-rule", "allow: %s: %s (%s)", QUOTE(value), why,
                          instead);

@@ -45,7 +45,7 @@ refused "it does not exist, and .." 125 path-missing "it does not exist" $backen
 refused "a file" 125 not-a-directory "not a directory" $backend -w file -- "${ran[@]}"
 refused "below a file" 125 path-missing "is not a directory" $backend -w file/x -- "${ran[@]}"
 refused "a file and .." 125 path-missing "is not a directory" $backend -w file/.. -- "${ran[@]}"
-refused "an unknown set" 125 path-missing "@git2" $backend -w @git2 -- "${ran[@]}"
+refused "an unknown set" 125 bad-value "@git2" $backend -w @git2 -- "${ran[@]}"
 refused "no repository" 125 no-repository "holds a .git" $backend -w @git -- "${ran[@]}"
 ln -s loop "$dir/loop"
 refused "a link to itself" 125 link-loop "symbolic links" $backend -w loop -- "${ran[@]}"

@@ -82,6 +82,11 @@ has_line() {
     grep -qF -- "$1" "$dir/err" || why "the line does not hold: $1" || return 1
 }
 
+# has_way_out: that line says what to do: behind the reason, in brackets, or because it says what is wanted instead.
+has_way_out() {
+    grep -qE '\)$| is not (a|an|one of|the|NAME|PORT|COLUMNSxROWS|KEY|private|owner|http)| must be ' "$dir/err" || why "the line has no way out"
+}
+
 # ask QUESTION WORD...: one of `validate --serve`, which the first question starts and our end ends; its answer goes to the
 # standard output. A subshell that does not have it starts one of its own.
 ask() {
@@ -112,7 +117,7 @@ refused() {
     call run_with_report "$@"
     {
         { [ "$status" -eq "$want" ] || why "status $status, expected $want"; } &&
-            has_line "$text" &&
+            has_line "$text" && has_way_out &&
             { [ ! -e "$dir/ran" ] || why "the command ran"; } &&
             valid "$dir/report" &&
             { [ "$(field .error.reason "$dir/report")" = "$reason" ] ||

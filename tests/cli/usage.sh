@@ -8,7 +8,7 @@ usage() {
     shift 2
     rm -f "$dir/ran"
     call "$confine" "$@"
-    { [ "$status" -eq 125 ] || why "status $status, expected 125"; } && has_line "$text" &&
+    { [ "$status" -eq 125 ] || why "status $status, expected 125"; } && has_line "$text" && has_way_out &&
         { [ ! -s "$dir/out" ] || why "something on stdout"; } && { [ ! -e "$dir/ran" ] || why "it ran"; }
     result $? "$name"
 }
@@ -37,6 +37,35 @@ usage "probe takes no words" "takes no such word" probe x
 usage "probe: unknown backend" "there is no backend" probe --backend lndlock
 usage "policy: path below a file" "Not a directory" policy /etc/passwd/x
 usage "policy: .. behind something that does not exist" "No such file" policy /nowhere/../etc
+# Each of these says what to do instead.
+usage "empty value" "--mode: the value is empty (write --mode MODE" run --mode= -- touch "$dir/ran"
+usage "empty name" "the command's name is empty (confine run" run -- ''
+usage "a word missing between commas" "fs.write,,fs.read" run --require fs.write,,fs.read -- touch "$dir/ran"
+usage "a variable without a name" "(write --env NAME=VALUE" run --env =x -- touch "$dir/ran"
+usage "a fraction without a unit" "(a fraction needs a unit: 0.5s)" run --timeout 0.5 -- touch "$dir/ran"
+usage "a fraction of a size without a unit" "(a fraction needs a unit: 1.5G)" run --limit memory=1.5 -- touch "$dir/ran"
+usage "a group cannot be opened" "limits is not a surface (name surfaces of that group" run --open limits -- touch "$dir/ran"
+usage "a surface like none" "zzzz is not a surface" run --require zzzz -- touch "$dir/ran"
+usage "a backend like none: those of this version" "landlock, custom, refuse" run -b zzzz -- touch "$dir/ran"
+usage "a set cannot be the workspace" "(name a directory; one of that name is written ./@self)" run -w @self -- touch "$dir/ran"
+usage "a policy that is not there" "(make it" run --policy ./nowhere.json -- touch "$dir/ran"
+usage "a limit that is required and not set" "(set the limit that is required: --limit memory=VALUE)" run --require limit.memory -- touch "$dir/ran"
+usage "a report in a directory that is not there" "report ./no/where: No such file or directory (name a file" run --report ./no/where -- touch "$dir/ran"
+usage "a page in a directory that is not there" "html ./no/where: No such file or directory (name a file" check --html ./no/where --only 'env.*'
+usage "nobody listens" "(give one end" run --control unix:./nowhere -- touch "$dir/ran"
+usage "an owner that is no number" "(give the number" session start x --owner me
+usage "settings that are not there" "(name the file" policy --from-srt ./nowhere.json
+for name in mcp check "session list"; do
+    usage "$name takes no words" "(see: confine help ${name% *})" $name x
+done
+echo '{"policy": 1, "limits": {"time": 1.5}}' >"$dir/fraction.json"
+usage "a fraction in a file" '(a fraction needs a unit, and so is a text: "1.5m")' run --policy "$dir/fraction.json" -- touch "$dir/ran"
+echo '{"policy": 1, "locked": ["zzzz"]}' >"$dir/locked.json"
+usage "no key to lock" "(confine-policy(5) lists the keys)" run --policy "$dir/locked.json" -- touch "$dir/ran"
+echo '{"policy": 1, "extends": ["nowhere"]}' >"$dir/extends.json"
+usage "a base that is not there: who wants it" "extends.json:1:" run --policy "$dir/extends.json" -- touch "$dir/ran"
+echo '{"policy": 1, "read": [{"zzzz": 1}]}' >"$dir/item.json"
+usage "an item with a key like none" "(it has path, optional and why)" run --policy "$dir/item.json" -- touch "$dir/ran"
 usage "two workspaces" "b, after a: there is one workspace (more that is writable: --write b)" run -w a -w b -- touch "$dir/ran"
 
 # What is asked for and not in this version names its surface in the report and what works instead in the line.
