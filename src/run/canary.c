@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #define STALE_SECONDS 60
+#define STALE_BYTES   65536 /* of a directory that is looked through: a larger one has too many names */
 
 /* What a chain may open at once beside the descriptors that it is given. */
 #define CHAIN_OPENS 12
@@ -103,9 +104,10 @@ void canary_file(struct attestation *attestation, const struct resolved *resolve
 static void remove_stale(const struct attestation *attestation, int place)
 {
     int listing = openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *directory = listing < 0 ? NULL : fdopendir(listing);
-    time_t now = time(NULL);
     struct stat object;
+    bool short_one = listing >= 0 && fstat(listing, &object) == 0 && object.st_size <= STALE_BYTES;
+    DIR *directory = short_one ? fdopendir(listing) : NULL;
+    time_t now = time(NULL);
 
     if (!directory) {
         fd_close(listing);
@@ -129,8 +131,8 @@ void canary_fifo(struct attestation *attestation, const struct resolved *resolve
     _cleanup_fd_ int place = open_place(resolved);
     char name[64], path[40];
 
-    if (place >= 0 && !resolved_under_writable(resolved, places[0]))
-        remove_stale(attestation, place); /* in memory only: elsewhere there may be many names */
+    if (place >= 0)
+        remove_stale(attestation, place);
     canary_name(attestation, name, sizeof(name), "fifo");
     if (place < 0 || mknodat(place, name, S_IFIFO | 0600, 0) != 0)
         return;

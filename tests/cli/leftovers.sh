@@ -115,4 +115,33 @@ result $? 'forty runs at once have each its own'
 another true
 [ -z "$(ls -A "$TMPDIR")" ] || why "left: $(ls -A "$TMPDIR" "$place")"
 result $? 'and leave nothing'
+
+# The names of the attestation, which live for microseconds, and which a killed supervisor leaves all the same.
+inside=(unshare -m)
+[ "$(id -u)" -eq 0 ] || inside=(unshare -Um --map-current-user --keep-caps)
+if "${inside[@]}" mount -t tmpfs none /mnt 2>/dev/null; then
+    for grant in '' /dev/shm '/dev/shm /tmp'; do
+        call "${inside[@]}" bash -c 'confine=$1 grant=$2 options=()
+            mount --bind "$confine" /mnt && confine=/mnt/bin/confine
+            for place in /dev/shm /tmp /var/tmp; do
+                mount -t tmpfs -o mode=1777 none $place
+                mkfifo $place/.confine-fifo-0123456789ab $place/.confine-fifo-young && mkfifo $place/fifo && : >$place/.confine-fifo-file
+                touch -d "2 minutes ago" $place/.confine-fifo-0123456789ab $place/fifo $place/.confine-fifo-file
+            done
+            for place in $grant; do options+=(--write "$place"); done
+            mkdir /var/tmp/w && export TMPDIR=/var/tmp HOME=/nonexistent
+            "$confine" run -q -b landlock -w /var/tmp/w "${options[@]}" -- true || exit
+            cd / && ls -d /dev/shm/.* /tmp/.* /var/tmp/.* | grep fifo-0 | tr "\n" " "
+            ls -d /dev/shm/* /tmp/* /var/tmp/* /dev/shm/.* /tmp/.* /var/tmp/.* | grep -c "fifo-young$\|/fifo$\|fifo-file$"' sh "$CONFINE_STAGE" "$grant"
+        case $grant in
+        '') left='/tmp/.confine-fifo-0123456789ab /var/tmp/.confine-fifo-0123456789ab 9' ;;
+        /dev/shm) left='/dev/shm/.confine-fifo-0123456789ab /var/tmp/.confine-fifo-0123456789ab 9' ;;
+        *) left='/dev/shm/.confine-fifo-0123456789ab /tmp/.confine-fifo-0123456789ab 9' ;;
+        esac
+        [ "$status" -eq 0 ] && [ "$(cat "$dir/out")" = "$left" ] || why "status $status: $(cat "$dir/out")"
+        result $? "a FIFO that a killed supervisor has left is removed, where the next one is made (--write '$grant')"
+    done
+else
+    skip 'a FIFO that a killed supervisor has left' 'no mounts'
+fi
 finish
