@@ -262,6 +262,10 @@ int policy_read_file(struct policy *policy, int fd, const char *name, enum layer
 int policy_load_layers(struct policy *policy, const struct strings *files, struct error *error);
 int policy_narrow(struct policy *policy, int workspace_fd, const char *workspace, struct error *error);
 
+/* Where `--planted quarantine` moves things to, at the top of a tree. In the workspace a later command is
+ * kept from it: what is moved back as a directory has older times, and would not be found again. */
+#define PLANTED_ASIDE ".confine-planted"
+
 /* policy_sets.c: the named sets. */
 struct set_item {
     const char *value; /* path (with ~, or a leading $VARIABLE that may hold a list), glob-free; `./…` is

@@ -195,6 +195,7 @@ static const struct set_item runs_later[] = {
     {"./.githooks", HOOK, false},
     {"./.husky", HOOK, false},
     {"./.confine.json", "policy of the next run", false},
+    {"./" PLANTED_ASIDE, "what was moved aside lies there", false},
     {"./.vscode/tasks.json", EDITOR, false},
     {"./.vscode/launch.json", EDITOR, false},
     {"./.vscode/settings.json", EDITOR, false},

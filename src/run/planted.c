@@ -204,7 +204,7 @@ static int add_words(struct looking *looking, const struct planted_look *planted
     if (r == 0 && resolved->home && resolved->home[0] == '/')
         r = strings_add(words, "--home") ?: strings_add(words, resolved->home);
     if (r == 0 && planted->aside)
-        r = strings_add(words, "--aside") ?: strings_addf(words, ".confine-planted-%.12s", planted->aside);
+        r = strings_add(words, "--aside") ?: strings_addf(words, "%.12s", planted->aside);
     for (size_t i = 0; i < planted->before_count && r == 0; i++)
         r = strings_add(words, "--before") ?: add_number(words, planted->before[i])
             ?: strings_add(words, planted->path[i]);

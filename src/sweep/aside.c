@@ -2,6 +2,7 @@
  * aside.c - quarantine.
  *
  * Should:  leave every byte somewhere, and the tree usable.
+ *          What lies there is no plant by itself: look_names.c passes it by.
  * Mustn't: follow a link, or put anything in the place of something.
  */
 #include "sweep/aside.h"
@@ -57,17 +58,39 @@ static int enter_or_make(int at, const char *name)
     return fd;
 }
 
-/* ROOT/DIRECTORY/a/b for ROOT/a/b/name. */
-static int make_way(const struct look_root *root, const char *directory, const char *below)
+/* The directory of this run: PLANTED_ASIDE/RUN, which a later command in the workspace cannot change; or
+ * beside it where something else has that name. @ret_place: below the root, owned by the caller */
+static int make_place(const struct look_root *root, const char *run, char **ret_place)
+{
+    int fd = fcntl(root->fd, F_DUPFD_CLOEXEC, 0), r;
+
+    fd = fd < 0 ? -errno : enter_or_make(fd, PLANTED_ASIDE);
+    if (fd >= 0)
+        fd = enter_or_make(fd, run);
+    if (fd >= 0) {
+        r = asprintf(ret_place, "%s/%s", PLANTED_ASIDE, run);
+    } else {
+        r = asprintf(ret_place, "%s-%s", PLANTED_ASIDE, run);
+        fd = fcntl(root->fd, F_DUPFD_CLOEXEC, 0);
+        if (fd >= 0 && r >= 0)
+            fd = enter_or_make(fd, *ret_place);
+    }
+    if (r >= 0)
+        return fd;
+    *ret_place = NULL;
+    fd_close(fd);
+    return -ENOMEM;
+}
+
+/* ROOT/PLACE/a/b for ROOT/a/b/name. */
+static int make_way(const struct look_root *root, const char *run, const char *below, char **ret_place)
 {
     _cleanup_free_ char *way = strdup(below);
-    int fd = fcntl(root->fd, F_DUPFD_CLOEXEC, 0);
+    int fd;
 
-    if (!way || fd < 0) {
-        fd_close(fd);
+    if (!way)
         return -ENOMEM;
-    }
-    fd = enter_or_make(fd, directory);
+    fd = make_place(root, run, ret_place);
     for (char *name = way, *slash; fd >= 0 && (slash = strchr(name, '/')); name = slash + 1) {
         *slash = '\0';
         fd = enter_or_make(fd, name);
@@ -75,10 +98,10 @@ static int make_way(const struct look_root *root, const char *directory, const c
     return fd;
 }
 
-static int begin_move(const struct look *look, const char *path, const char *directory, struct move *move)
+static int begin_move(const struct look *look, const char *path, const char *run, struct move *move)
 {
     const struct look_root *root = look_root_of(look, path);
-    _cleanup_free_ char *parent = strdup(path);
+    _cleanup_free_ char *parent = strdup(path), *place = NULL;
     char *slash = parent ? strrchr(parent, '/') : NULL;
 
     *move = (struct move){.from = -1, .to = -1};
@@ -87,14 +110,16 @@ static int begin_move(const struct look *look, const char *path, const char *dir
     *slash = '\0';
     move->name = strdup(slash + 1);
     move->target = strdup(slash + 1);
-    move->shown = text_join(root->path, "/", directory, path + strlen(root->path), NULL);
-    if (!move->name || !move->target || !move->shown)
+    if (!move->name || !move->target)
         return -ENOMEM;
     move->from = look_open(look, parent, O_RDONLY | O_DIRECTORY, NULL);
     if (move->from < 0)
         return move->from;
-    move->to = make_way(root, directory, path + strlen(root->path) + 1);
-    return move->to < 0 ? move->to : 0;
+    move->to = make_way(root, run, path + strlen(root->path) + 1, &place);
+    if (move->to < 0)
+        return move->to;
+    move->shown = text_join(root->path, "/", place, path + strlen(root->path), NULL);
+    return move->shown ? 0 : -ENOMEM;
 }
 
 /* Without putting anything in the place of something: then it gets a number. */
@@ -211,11 +236,11 @@ static int replace_settings(struct move *move, const struct found *found, size_t
 }
 
 int aside_move(const struct look *look, const struct found *found, size_t count, size_t index,
-               const char *directory, char **ret_to)
+               const char *run, char **ret_to)
 {
     const struct found *one = &found[index];
     struct move move;
-    int r = begin_move(look, one->path, directory, &move);
+    int r = begin_move(look, one->path, run, &move);
 
     *ret_to = NULL;
     if (r == 0)

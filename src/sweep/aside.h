@@ -12,17 +12,17 @@ struct found {
 };
 
 /*
- * aside_move() - out of its place, into @directory at the top of its tree, under the same name.
+ * aside_move() - out of its place, into PLANTED_ASIDE/@run at the top of its tree, under the same name.
  * @look:      whose roots it is in
  * @found:     all that was found; of one file of settings there may be several
  * @index:     which one
- * @directory: one name; made where it is not there
+ * @run:       one name; made where it is not there
  *
  * A file of settings goes there as a copy, and what was found is cut out of it: the rest is honest work's.
  * Nothing is overwritten and nothing is deleted. Return: 1 with @ret_to (where it is now, owned by the
  * caller), 0 where it is not there any more or went with an earlier one, or -errno.
  */
 int aside_move(const struct look *look, const struct found *found, size_t count, size_t index,
-               const char *directory, char **ret_to);
+               const char *run, char **ret_to);
 
 #endif

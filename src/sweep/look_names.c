@@ -91,6 +91,8 @@ const struct look_names *look_names_make(const char *home)
         /* What is in a repository is look_repository.c's. */
         if (strcmp(item->value, "./.git") == 0 || strncmp(item->value, "./.git/", 7) == 0)
             continue;
+        if (strcmp(item->value, "./" PLANTED_ASIDE) == 0) /* ours, and nobody runs what is in it */
+            continue;
         if (item->value[0] == '~' ? !home || item->value[1] != '/' : strncmp(item->value, "./", 2) != 0)
             continue;
         if (!add_name(&names, item, false) || (strchr(item->value + 2, '/') && !add_name(&names, item, true)))

@@ -268,7 +268,7 @@ def quarantine(backend):
                    'ln -s ../bare.git a.link; mkdir a; ln -s ../bare.git a/.git; git -C nested config core.fsmonitor ./x; echo honest > file')
         tree.run(command, '--planted=quarantine', '--unprotect=@runs-later', backend=backend)
         items = tree.report['planted']
-        place = {item['moved'].split('/.confine-planted-')[0] for item in items if item['moved']}
+        place = {item['moved'].split('/.confine-planted/')[0] for item in items if item['moved']}
         tap.ok(len(items) == 8 and all(item['moved'] for item in items) and place == {tree.path} and
               all(os.path.lexists(item['moved']) for item in items), f'{backend}: quarantine: everything is moved', f'{items} {tree.said}')
         gone = [item['path'] for item in items if item['kind'] != 'git-setting' and os.path.lexists(item['path'])]
@@ -284,6 +284,18 @@ def quarantine(backend):
         tree.run('echo y > .envrc', '--planted=quarantine', backend=backend)
         tap.ok([item['path'] for item in tree.report['planted']] == [tree.path + '/.envrc'], f'{backend}: quarantine: the next run finds only its own',
               tree.report['planted'])
+        tick()
+        tree.run('rm -r pkg; mv "$(echo .confine-planted/*/pkg)" pkg', '--planted=quarantine', backend=backend)
+        again = [item['path'] for item in tree.report['planted']]
+        if backend == 'landlock':
+            tap.skip(f'{backend}: quarantine: what lies there is held', 'it has no mounts, and says so')
+        else:
+            tap.ok(again == [tree.path + '/pkg/.vscode/tasks.json'], f'{backend}: quarantine: nothing is moved back by the next run unseen', f'{again} {tree.said}')
+    with Tree() as tree:
+        tree.run('echo x > .confine-planted; echo x > .envrc', '--planted=quarantine', backend=backend)
+        moved = [item['moved'] for item in tree.report['planted']]
+        tap.ok(len(moved) == 1 and moved[0].startswith(tree.path + '/.confine-planted-') and open(moved[0]).read() == 'x\n' and open(tree.path + '/.confine-planted').read() == 'x\n',
+               f'{backend}: quarantine: another file of that name is let alone', moved)
     with Tree() as tree:
         tree.run('touch .git/config.lock; git config -f x core.pager x; mv x .git/config; echo x > .envrc', '--planted=quarantine', '--unprotect=@runs-later', backend=backend)
         stays = {item['path'].replace(tree.path + '/', ''): (item['moved'] is not None, item['stays']) for item in tree.report['planted']}
