@@ -22,7 +22,8 @@ from outside import CONFINE, Outside, Run, Tap, WORLD, PRIVATE
 
 outside.enter()
 tap = Tap()
-world = Outside({'web.test': [WORLD], 'other.test': [WORLD], 'private.test': [PRIVATE], 'inner.test': [PRIVATE], 'late.test': [WORLD], 'deep.wild.test': [WORLD]})
+world = Outside({'web.test': [WORLD], 'other.test': [WORLD], 'private.test': [PRIVATE], 'inner.test': [PRIVATE], 'late.test': [WORLD], 'deep.wild.test': [WORLD]},
+                '127.0.0.1 mine.test\n::1 mine.test\n127.0.0.1 both.test\n93.184.1.1 both.test\n0.0.0.0 blocked.test\n127.0.0.1 below.wide.test\n')
 world.write('www/hello', 'hello\n')
 for place in (WORLD, PRIVATE):
     world.web(place, 80, world.dir + '/www')
@@ -208,6 +209,17 @@ def unheard(backend):
     tap.ok(not [key for key in seen if key not in wanted and ':80' not in key[1]], f'and nothing that went through, {backend}', seen)
     wrong = outside.validate('report.schema.json', [run.report])
     tap.ok(not wrong, f'the report is as its schema says, {backend}', wrong)
+
+
+def own_names():
+    """Names of /etc/hosts that are this machine: said when it starts, once each, and with the way out."""
+    rules = [word for rule in ('mine.test:8080', 'MINE.test', 'both.test', 'blocked.test', '*.wide.test', 'web.test') for word in ('--allow', rule)]
+    run = Run(rules, ['curl', '-sS', 'http://both.test/hello'])
+    told = sorted(word for word in run.report['warnings'] if word.startswith('name-is-loopback: '))
+    tap.ok(len(told) == 3 and ('--allow blocked.test reaches nothing: it is 0.0.0.0 in /etc/hosts' in told[0]) and
+           '--allow mine.test reaches nothing: it is 127.0.0.1 in /etc/hosts' in told[1] + told[2] and any(word.endswith('--forward 8080 leads to that port of this machine, as localhost') for word in told) and
+           any('--forward PORT leads' in word for word in told), 'a rule for a name that is loopback says so at the start', told)
+    tap.ok(run.status == 0, 'and a name with another address is reached', run)
 
 
 def lookups():
@@ -419,6 +431,7 @@ for one in BACKENDS:
 report()
 for one in BACKENDS:
     unheard(one)
+own_names()
 lookups()
 for caller in outside.callers():
     for one in outside.backends() if caller is None else ['namespace']:
