@@ -4,7 +4,6 @@
 #ifndef CONFINE_OBSERVE_BASE_H
 #define CONFINE_OBSERVE_BASE_H
 
-#include <stddef.h>
 #include <sys/types.h>
 
 #define BASE_NAME 60
@@ -16,7 +15,11 @@
  */
 void base_name(pid_t pid, int directory, const char *name, char room[BASE_NAME]);
 
-/* base_read() - what it is called in the command's view, now. Return: the length, or -errno. */
-ssize_t base_read(pid_t pid, int directory, char *room, size_t size);
+/* base_read() - what it is called in the command's view, as it was first asked in this call of the command's.
+ * Return: NULL where it cannot be read. */
+const char *base_read(pid_t pid, int directory);
+
+/* base_forget() - another call begins: the thread may have gone elsewhere. */
+void base_forget(void);
 
 #endif

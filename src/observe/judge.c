@@ -7,6 +7,7 @@
 #include "observe/judge.h"
 
 #include "links/observe_calls.h"
+#include "observe/base.h"
 #include "observe/hold.h"
 #include "observe/memory.h"
 #include "observe/paths.h"
@@ -28,7 +29,8 @@
 
 struct named {
     struct target target;
-    char text[OBSERVE_PATH]; /* as the call has it */
+    int directory; /* as the call has it, and the name */
+    char text[OBSERVE_PATH];
 };
 
 static struct named first, second;
@@ -113,43 +115,6 @@ static bool is_renamable(const struct judge *judge, const struct target *target)
     return rules_renamable(rules, target->path) && !rules_protected(rules, target->path, true);
 }
 
-/* A path of the call, resolved. Return: can it be judged? */
-static bool take_name(const struct judge *judge, const struct notify_request *request,
-                      const struct observe_call *call, bool follow, struct named *named)
-{
-    int directory = named == &first ? call->directory : call->directory_2;
-    int argument = named == &first ? call->path : call->path_2;
-    int at = directory < 0 ? CWD_NUMBER : (int)(uint32_t)request->call.args[directory];
-    ssize_t length =
-        memory_text((pid_t)request->pid, request->call.args[argument], named->text, sizeof(named->text));
-
-    named->target.object = named->target.parent = -1;
-    if (length == -EFAULT || length == -ENAMETOOLONG)
-        return false; /* the kernel will say the same */
-    if (length < 0) {
-        if (is_valid(judge, request))
-            record_unreadable();
-        return false;
-    }
-    if (named == &first && !follow && call->path_2 == 0 &&
-        target_guess(&named->target, (pid_t)request->pid, at, named->text) &&
-        is_renamable(judge, &named->target))
-        return false; /* nothing more needs to be known */
-    target_resolve(&named->target, (pid_t)request->pid, at, named->text, follow);
-    if (named->target.unreadable && is_valid(judge, request))
-        record_unreadable();
-    return !named->target.unreadable && !named->target.outside && named->target.errnum == 0;
-}
-
-static bool take_descriptor(const struct judge *judge, const struct notify_request *request, int fd,
-                            struct named *named)
-{
-    target_descriptor(&named->target, (pid_t)request->pid, fd);
-    if (named->target.unreadable && is_valid(judge, request))
-        record_unreadable();
-    return !named->target.unreadable && !named->target.outside && named->target.errnum == 0;
-}
-
 /* The last component of what was asked for. Return: false for `.` and `..`, which nothing is made or removed
  * by. */
 static bool has_last(const char *name)
@@ -164,6 +129,84 @@ static bool has_last(const char *name)
         at--;
     length -= (size_t)(at - name);
     return length > 0 && !(at[0] == '.' && (length == 1 || (length == 2 && at[1] == '.')));
+}
+
+/* A path of the call, as the command wrote it. Return: can it be read? */
+static bool take_text(const struct judge *judge, const struct notify_request *request,
+                      const struct observe_call *call, struct named *named)
+{
+    int directory = named == &first ? call->directory : call->directory_2;
+    int argument = named == &first ? call->path : call->path_2;
+    ssize_t length =
+        memory_text((pid_t)request->pid, request->call.args[argument], named->text, sizeof(named->text));
+
+    named->directory = directory < 0 ? CWD_NUMBER : (int)(uint32_t)request->call.args[directory];
+    if (length >= 0)
+        return true;
+    if (length != -EFAULT && length != -ENAMETOOLONG && is_valid(judge, request))
+        record_unreadable(); /* of those two the kernel will say the same */
+    return false;
+}
+
+/* Nothing but a change is asked for: whoever may make one under this name is refused nothing. */
+static bool changes_only(const struct notify_request *request, const struct observe_call *call)
+{
+    if (call->act == OBSERVE_OPEN && call->extra >= 0)
+        return (request->call.args[call->extra] & O_ACCMODE) != O_RDONLY;
+    return call->act != OBSERVE_EXECUTE;
+}
+
+/* Is it known without a look that the name may be changed? */
+static bool is_free(const struct judge *judge, const struct notify_request *request, bool follow,
+                    struct named *named)
+{
+    return target_guess(&named->target, (pid_t)request->pid, named->directory, named->text, follow) &&
+           is_renamable(judge, &named->target);
+}
+
+static bool is_resolved(const struct judge *judge, const struct notify_request *request,
+                        const struct target *target)
+{
+    if (target->unreadable && is_valid(judge, request))
+        record_unreadable();
+    return !target->unreadable && !target->outside && target->errnum == 0;
+}
+
+/* A path of the call, resolved. Return: must it be judged? */
+static bool take_name(const struct judge *judge, const struct notify_request *request,
+                      const struct observe_call *call, bool follow, struct named *named)
+{
+    pid_t pid = (pid_t)request->pid;
+
+    if (!take_text(judge, request, call, named))
+        return false;
+    if (changes_only(request, call) && is_free(judge, request, follow, named))
+        return false;
+    target_resolve(&named->target, pid, named->directory, named->text, follow);
+    return is_resolved(judge, request, &named->target);
+}
+
+/* Two paths of the call. Return: must they be judged? */
+static bool take_names(const struct judge *judge, const struct notify_request *request,
+                       const struct observe_call *call, bool follow)
+{
+    pid_t pid = (pid_t)request->pid;
+
+    if (!take_text(judge, request, call, &first) || !take_text(judge, request, call, &second) ||
+        (is_free(judge, request, follow, &first) && is_free(judge, request, false, &second)))
+        return false;
+    target_resolve(&first.target, pid, first.directory, first.text, follow);
+    if (!is_resolved(judge, request, &first.target) || first.target.object < 0 || !has_last(first.text))
+        return false;
+    target_resolve(&second.target, pid, second.directory, second.text, false);
+    return is_resolved(judge, request, &second.target) && has_last(second.text);
+}
+
+static bool take_descriptor(const struct judge *judge, const struct notify_request *request, int fd,
+                            struct named *named)
+{
+    target_descriptor(&named->target, (pid_t)request->pid, fd);
+    return is_resolved(judge, request, &named->target);
 }
 
 static bool is_read_only(int fd)
@@ -411,10 +454,7 @@ static void judge_two(const struct judge *judge, const struct notify_request *re
     bool follow = links && call->extra >= 0 && (request->call.args[call->extra] & LINK_FOLLOW);
     enum denial_operation operation = links ? DENIAL_LINK : DENIAL_RENAME;
 
-    second.target.object = second.target.parent = -1;
-    if (!take_name(judge, request, call, follow, &first) || first.target.object < 0 ||
-        !has_last(first.text) || !take_name(judge, request, call, false, &second) || !has_last(second.text) ||
-        (links && second.target.object >= 0))
+    if (!take_names(judge, request, call, follow) || (links && second.target.object >= 0))
         return;
     /* Without mounts in between the name is looked at before any right. */
     if (!links && !judge->rules.view && second.target.object >= 0 && call->extra >= 0 &&
@@ -502,6 +542,7 @@ bool judge_call(const struct judge *judge, const struct notify_request *request)
     first.text[0] = '\0';
     holding.kind = OBSERVE_HELD_NOTHING;
     is_held = false;
+    base_forget();
     if (!call)
         return false;
     if (call->act != OBSERVE_EXECUTE)

@@ -336,9 +336,16 @@ static uint64_t now_ms(void)
 
 static bool is_cached(const char *path, size_t length)
 {
-    for (size_t i = 0; i < CACHED; i++)
-        if (cached[i].length == length && memcmp(cached[i].path, path, length) == 0)
-            return now_ms() <= cached[i].until;
+    static size_t last; /* the next name is mostly in the same one */
+
+    for (size_t i = 0; i < CACHED; i++) {
+        size_t at = (last + i) % CACHED;
+
+        if (cached[at].length == length && memcmp(cached[at].path, path, length) == 0) {
+            last = at;
+            return now_ms() <= cached[at].until;
+        }
+    }
     return false;
 }
 
@@ -441,58 +448,74 @@ static void target_clear(struct target *target)
     target->path[0] = '\0';
 }
 
-/* Where a name begins. @front: what that is called in the command's view. Return: 0, EBADF, or -1 where it
- * cannot be read. */
-static int find_front(pid_t pid, int directory, const char *name, char front[OBSERVE_PATH])
+/* Where a name begins: what that is called in the command's view. Return: NULL, with the reason in @target.
+ */
+static const char *find_front(struct target *target, pid_t pid, int directory, const char *name)
 {
-    front[0] = '/';
-    front[1] = '\0';
-    if (name[0] == '/')
-        return 0;
-    if (directory != AT_FDCWD && directory < 0)
-        return EBADF;
-    return base_read(pid, directory, front, OBSERVE_PATH) < 0 ? -1 : 0;
-}
-
-static char front_text[OBSERVE_PATH];
-
-bool target_guess(struct target *target, pid_t pid, int directory, const char *name)
-{
-    const char *slash;
+    const char *front = "/";
 
     target_clear(target);
-    if (!*name || find_front(pid, directory, name, front_text) != 0 || front_text[0] != '/' ||
-        !expect(front_text, name, target->path, sizeof(target->path) - NAME_MAX - 2))
-        return false;
-    slash = strrchr(target->path, '/');
-    return ends_alike(name, target->path) && is_cached(target->path, (size_t)(slash - target->path));
+    if (!*name)
+        target->errnum = ENOENT;
+    else if (name[0] != '/' && directory != AT_FDCWD && directory < 0)
+        target->errnum = EBADF;
+    else if (name[0] != '/')
+        front = base_read(pid, directory);
+    target->unreadable = !front;
+    return target->errnum ? NULL : front;
 }
 
-void target_resolve(struct target *target, pid_t pid, int directory, const char *name, bool follow)
+/* Fills @target with the name that is canonical if no link is on the way. */
+static bool expect_name(struct target *target, const char *front, const char *name)
+{
+    return front[0] == '/' && expect(front, name, target->path, sizeof(target->path) - NAME_MAX - 2);
+}
+
+/* NAME, seen from here. @base: where it begins, BASE_NAME */
+static const char *locate(pid_t pid, int directory, const char *name, char *base)
 {
     static char location[2 * OBSERVE_PATH];
-    char base[BASE_NAME];
     size_t length;
-    int r;
 
-    target_clear(target);
-    if (!*name) {
-        target->errnum = ENOENT;
-        return;
-    }
-    r = find_front(pid, directory, name, front_text);
-    if (r > 0)
-        target->errnum = r;
-    if (r < 0)
-        target->unreadable = true;
-    if (r != 0)
-        return;
     base_name(pid, directory, name, base);
     length = strlen(base);
     memcpy(location, base, length);
     location[length++] = '/';
     memcpy(location + length, name, strlen(name) + 1);
-    if (front_text[0] == '/' && expect(front_text, name, target->path, sizeof(target->path) - NAME_MAX - 2) &&
+    return location;
+}
+
+/* Is nothing of this name there, or something that is no link? */
+static bool is_no_link(const char *location)
+{
+    char text;
+    long r =
+        kernel_call(SYS_readlinkat, AT_FDCWD, KERNEL_PTR(location), KERNEL_PTR(&text), sizeof(text), 0, 0);
+
+    return r == -EINVAL || r == -ENOENT;
+}
+
+bool target_guess(struct target *target, pid_t pid, int directory, const char *name, bool follow)
+{
+    const char *front = find_front(target, pid, directory, name), *slash;
+    char base[BASE_NAME];
+
+    if (!front || !expect_name(target, front, name))
+        return false;
+    slash = strrchr(target->path, '/');
+    return ends_alike(name, target->path) && is_cached(target->path, (size_t)(slash - target->path)) &&
+           (!follow || is_no_link(locate(pid, directory, name, base)));
+}
+
+void target_resolve(struct target *target, pid_t pid, int directory, const char *name, bool follow)
+{
+    const char *front = find_front(target, pid, directory, name), *location;
+    char base[BASE_NAME];
+
+    if (!front)
+        return;
+    location = locate(pid, directory, name, base);
+    if (expect_name(target, front, name) &&
         (look_up_cached(target, location, follow) || look_up(target, location, follow)))
         return;
     target_close(target);

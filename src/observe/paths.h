@@ -25,17 +25,17 @@ struct target {
  * @directory: a descriptor of it, AT_FDCWD
  * @follow:    a link at the end is followed
  *
- * target_close() is due in any case.
+ * target_close() is due in any case; and base_forget() before the first name of each call.
  */
 void target_resolve(struct target *target, pid_t pid, int directory, const char *name, bool follow);
 
 /*
  * target_guess() - the canonical name, if that is known without opening anything: the directory has been seen
- * a moment ago, and a link at the end is not followed.
+ * a moment ago. @follow: as above; then it is no link either.
  *
  * Return: true with path filled, and nothing else.
  */
-bool target_guess(struct target *target, pid_t pid, int directory, const char *name);
+bool target_guess(struct target *target, pid_t pid, int directory, const char *name, bool follow);
 
 /* target_descriptor() - the same for what descriptor @fd of the thread is open on. */
 void target_descriptor(struct target *target, pid_t pid, int fd);

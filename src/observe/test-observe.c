@@ -4,6 +4,7 @@
 #include "harness.h"
 
 #include "links/kernel_abi.h"
+#include "observe/base.h"
 #include "observe/evaluate.h"
 #include "observe/memory.h"
 #include "observe/paths.h"
@@ -121,12 +122,40 @@ TEST(a_guess_is_right_or_none)
     target_resolve(&target, getpid(), AT_FDCWD, "a/new", false);
     check_int(target.errnum, 0);
     target_close(&target);
-    check(target_guess(&guess, getpid(), AT_FDCWD, "a/other"));
-    check_str(strrchr(guess.path, '/'), "/other");
-    check(!target_guess(&guess, getpid(), AT_FDCWD, "c/other"));
-    check(!target_guess(&guess, getpid(), AT_FDCWD, "down/other"));
-    check(!target_guess(&guess, getpid(), AT_FDCWD, "a/../c/other"));
-    check(!target_guess(&guess, getpid(), AT_FDCWD, "a/"));
+    for (int follow = 0; follow < 2; follow++) {
+        check(target_guess(&guess, getpid(), AT_FDCWD, "a/other", follow));
+        check_str(strrchr(guess.path, '/'), "/other");
+        check(target_guess(&guess, getpid(), AT_FDCWD, "a/f", follow));
+        check(!target_guess(&guess, getpid(), AT_FDCWD, "c/other", follow));
+        check(!target_guess(&guess, getpid(), AT_FDCWD, "down/other", follow));
+        check(!target_guess(&guess, getpid(), AT_FDCWD, "a/../c/other", follow));
+        check(!target_guess(&guess, getpid(), AT_FDCWD, "a/", follow));
+        check(!target_guess(&guess, getpid(), AT_FDCWD, "a/.", follow));
+        check_int(target_guess(&guess, getpid(), AT_FDCWD, "a/up", follow), !follow);
+    }
+}
+
+/* And what has been guessed is found alike, link or not. */
+TEST(a_guess_is_what_is_found)
+{
+    static struct target target, guess;
+    static char name[PATH_MAX];
+    unsigned guessed = 0;
+
+    make_tree();
+    for (int i = 0; i < 5000; i++) {
+        bool follow = dice(2);
+
+        make_name(name, sizeof(name));
+        target_resolve(&target, getpid(), AT_FDCWD, name, follow);
+        target_close(&target);
+        if (target_guess(&guess, getpid(), AT_FDCWD, name, follow)) {
+            check_str(guess.path, target.path);
+            check(!follow || !target.is_link);
+            guessed++;
+        }
+    }
+    check(guessed > 100);
 }
 
 static void check_begins(int directory, const char *where)
@@ -135,6 +164,7 @@ static void check_begins(int directory, const char *where)
     char expected[PATH_MAX];
 
     need(snprintf(expected, sizeof(expected), "%s/%s/new", test_dir, where) > 0);
+    base_forget();
     target_resolve(&target, getpid(), directory, "new", false);
     check_str(target.path, expected);
     target_close(&target);
@@ -159,6 +189,7 @@ TEST(where_a_name_begins_is_looked_at_each_time)
         check_begins(directory, where);
     }
     need(close(directory) == 0);
+    base_forget();
     target_resolve(&target, getpid(), directory, "new", false);
     check(target.unreadable);
     target_close(&target);
