@@ -1,0 +1,248 @@
+/*
+ * denial_grant.c - what would have granted a refused access, in the words of the policy.
+ *
+ * Should:  name the narrowest grant that would have done, and none where none would: a file's mode refuses
+ *          as well, or the grant would be one on all of a home.
+ * Mustn't: offer what does not work, or credentials.
+ */
+#include "report/denial_grant.h"
+
+#include "policy/address.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What has to be granted is the directory that it is in. */
+static const bool in_directory[DENIAL_OPERATIONS] = {
+    [DENIAL_CREATE] = true, [DENIAL_REMOVE] = true, [DENIAL_RENAME] = true, [DENIAL_LINK] = true};
+
+/* Too much to be proposed: everything, a home or what is above one, or a directory at the very top. */
+static bool is_wide(const struct resolved *resolved, const char *path)
+{
+    if (strrchr(path, '/') == path || (resolved->home && path_contains(path, resolved->home)))
+        return true;
+    for (size_t i = 0; i < resolved->env.count; i++)
+        if (strncmp(resolved->env.items[i], "HOME=", 5) == 0 &&
+            path_contains(path, resolved->env.items[i] + 5))
+            return true;
+    return false;
+}
+
+/* A file of the kernel's own: no policy grants one. */
+static bool is_kernels(const char *path)
+{
+    return path_contains("/proc", path) || path_contains("/sys", path) || path_contains("/dev", path);
+}
+
+static char *find_grant(const struct resolved *resolved, const struct denial *denial)
+{
+    const char *slash = strrchr(denial->path, '/');
+    char *value = in_directory[denial->operation] && slash && !denial->within
+                      ? strndup(denial->path, slash == denial->path ? 1 : (size_t)(slash - denial->path))
+                      : strdup(denial->path);
+
+    /* A file right below the top is narrow; a directory there is half the machine. */
+    if (value && (in_directory[denial->operation] || denial->operation == DENIAL_METADATA) &&
+        is_wide(resolved, value)) {
+        free(value);
+        value = NULL;
+        errno = 0;
+    }
+    return value;
+}
+
+/* A name was looked up, and nobody who answers is there. */
+bool denial_is_lookup(const struct denial *denial)
+{
+    const char *port = denial->address ? strrchr(denial->address, ':') : NULL;
+
+    return port && strcmp(port, ":53") == 0 && denial->operation != DENIAL_BIND &&
+           denial->evidence != DENIAL_REFUSED && denial->surface != SURFACE_NET_LISTED;
+}
+
+/* The gateway was asked for a name: for which port is not known yet. */
+bool denial_is_name_alone(const struct denial *denial)
+{
+    return denial->evidence == DENIAL_REFUSED && denial->surface == SURFACE_NET_LISTED &&
+           !strchr(denial->address, ':');
+}
+
+/* Is it a rule that would do, and that anybody should be shown? Credentials of the machine are not offered.
+ */
+static bool can_allow(const char *text)
+{
+    const char *why, *instead;
+    struct address address;
+    struct rule rule;
+
+    return rule_parse(text, &rule) && !rule_useless(&rule, &why, &instead) &&
+           !(rule.address && address_parse(rule.name, &address) &&
+             address_range(&address).kind == ADDRESS_METADATA);
+}
+
+/* The least that would have let it through: this one place, or a network that is not confined. Nothing where
+ * a name was looked up: which one is not known; and in a session, whose network was chosen at its start.
+ * Return: 0 or -ENOMEM. */
+static int fill_network(const struct resolved *resolved, struct denial *denial)
+{
+    bool one = (denial->surface == SURFACE_NET_LISTED || denial->surface == SURFACE_NET_TCP) &&
+               denial->operation != DENIAL_BIND;
+    struct text rule = {0};
+
+    if (resolved->session || denial_is_lookup(denial))
+        return 0;
+    if (one) {
+        text_addf(&rule, "%s%s", denial->private ? "private:" : "", denial->address);
+        denial->value = rule.data && can_allow(rule.data) ? rule.data : NULL;
+        if (!denial->value)
+            text_free(&rule);
+        denial->key = denial->value ? "allow" : NULL;
+        return rule.failed ? -ENOMEM : 0;
+    }
+    denial->key = "network";
+    denial->value = strdup(network_name(NETWORK_HOST));
+    return denial->value ? 0 : -ENOMEM;
+}
+
+static bool never_grants(const struct resolved *resolved, enum list list, const char *path)
+{
+    char *const none[] = {NULL};
+
+    return policy_never_grants(resolved->policy, resolved->env.items ? resolved->env.items : none, list,
+                               path);
+}
+
+/* What is protected is so as a whole: of a directory no file alone can be open, nor one that is yet to be
+ * made be named. Return: as find_grant(). */
+static char *find_unprotect(const struct resolved *resolved, const struct denial *denial, size_t index)
+{
+    bool moves = denial->operation == DENIAL_REMOVE || denial->operation == DENIAL_RENAME;
+    const char *path = resolved_unprotects(resolved, index, denial->path, moves);
+
+    return path && !is_wide(resolved, path) ? strdup(path) : NULL;
+}
+
+int denial_fill_grant(const struct resolved *resolved, struct denial *denial, enum denial_rule rule,
+                      size_t index)
+{
+    bool reads = denial->operation == DENIAL_READ || denial->operation == DENIAL_EXECUTE;
+
+    if (denial->by_mode || denial->surface == SURFACE_FS_DEVICE || rule == DENIAL_BY_KIND ||
+        (denial->path && is_kernels(denial->path)))
+        return 0;
+    if (denial->address)
+        return fill_network(resolved, denial);
+    if (resolved->mode == MODE_READ_ONLY && resolved->workspace && rule == DENIAL_BY_DEFAULT && !reads &&
+        path_contains(resolved->workspace, denial->path)) {
+        denial->key = "mode";
+        denial->value = strdup(mode_name(MODE_WORKSPACE_WRITE));
+        return denial->value ? 0 : -ENOMEM;
+    }
+    errno = 0;
+    denial->value = rule == DENIAL_BY_PROTECT ? find_unprotect(resolved, denial, index)
+                    : denial->surface == SURFACE_UNIX_PATH || rule == DENIAL_BY_HIDE
+                        ? strdup(denial->path)
+                        : find_grant(resolved, denial);
+    if (!denial->value)
+        return errno ? -ENOMEM : 0;
+    denial->key = rule == DENIAL_BY_PROTECT              ? "unprotect"
+                  : rule == DENIAL_BY_HIDE               ? "show"
+                  : denial->surface == SURFACE_UNIX_PATH ? "sockets"
+                  : reads                                ? "read"
+                                                         : "write";
+    /* An option that is shown works. */
+    /* No policy file can name what is no UTF-8, and what it would name instead is another path. */
+    if (!utf8_valid(denial->value) ||
+        (strcmp(denial->key, "write") == 0 && never_grants(resolved, LIST_WRITE, denial->value)) ||
+        (strcmp(denial->key, "sockets") == 0 && never_grants(resolved, LIST_SOCKETS, denial->value))) {
+        free(denial->value);
+        denial->value = NULL;
+        denial->key = NULL;
+    }
+    return 0;
+}
+
+/* The gateway knows best what would have let it through. */
+int denial_take_option(const struct resolved *resolved, const char *option, struct denial *denial)
+{
+    static const struct {
+        const char *front, *key;
+    } options[] = {{"--allow ", "allow"}, {"--forward ", "forward"}};
+
+    free(denial->value);
+    denial->value = NULL;
+    denial->key = NULL;
+    for (size_t i = 0; i < ARRAY_SIZE(options) && option; i++) {
+        size_t length = strlen(options[i].front);
+
+        if (strncmp(option, options[i].front, length) != 0)
+            continue;
+        if (resolved->session) /* a run of it adds nothing */
+            return asprintf(&denial->at_start, "%s%s", options[i].front, QUOTE(option + length)) < 0 ? -ENOMEM
+                                                                                                     : 0;
+        denial->key = options[i].key;
+        denial->value = strdup(option + length);
+        return denial->value ? 0 : -ENOMEM;
+    }
+    return 0;
+}
+
+static const struct {
+    const char *key, *option;
+} grant_options[] = {
+    {"mode", "--mode"},       {"read", "--read"},           {"write", "--write"},
+    {"show", "--show"},       {"unprotect", "--unprotect"}, {"sockets", "--socket"},
+    {"network", "--network"}, {"allow", "--allow"},         {"forward", "--forward"},
+};
+
+void denial_option(const struct denial *denial, struct text *text)
+{
+    for (size_t i = 0; denial->key && i < ARRAY_SIZE(grant_options); i++)
+        if (strcmp(grant_options[i].key, denial->key) == 0)
+            text_addf(text, "%s %s", grant_options[i].option, QUOTE(denial->value));
+}
+
+void denial_advise(const struct denial *denial, struct text *text)
+{
+    denial_option(denial, text);
+    if (denial->key && strcmp(denial->key, "allow") == 0 && denial_is_name_alone(denial))
+        text_addf(text, " (ports 443 and 80; for ssh --allow %s:22)", QUOTE(denial->value));
+}
+
+/* The grant as a piece of a policy file. */
+void denial_write_grant(struct writer *writer, const struct denial *denial)
+{
+    struct text option = {0};
+
+    if (!denial->key) {
+        writer_null(writer, "grant");
+        writer_null(writer, "grant_option");
+        return;
+    }
+    writer_object(writer, "grant");
+    if (strcmp(denial->key, "network") == 0) {
+        writer_object(writer, "network");
+        writer_text(writer, "mode", denial->value);
+        writer_end(writer);
+    } else if (strcmp(denial->key, "allow") == 0 || strcmp(denial->key, "forward") == 0) {
+        writer_object(writer, "network");
+        writer_text(writer, "mode", network_name(NETWORK_LISTED));
+        writer_array(writer, denial->key);
+        writer_text(writer, NULL, denial->value);
+        writer_end(writer);
+        writer_end(writer);
+    } else if (strcmp(denial->key, "mode") == 0) {
+        writer_text(writer, "mode", denial->value);
+    } else {
+        writer_array(writer, denial->key);
+        writer_text(writer, NULL, denial->value);
+        writer_end(writer);
+    }
+    writer_end(writer);
+    denial_option(denial, &option);
+    writer->text.failed |= option.failed;
+    writer_text(writer, "grant_option", option.data);
+    text_free(&option);
+}
