@@ -36,7 +36,7 @@ static struct {
     struct audit_message last; /* a refusal that is not handed on yet; count 0: none */
     uint64_t told;
     bool overrun; /* more came than there was room for */
-    bool awaits, leaves;
+    bool awaits, leaves, outlived;
 } reader;
 
 static int64_t now_ms(void)
@@ -141,7 +141,8 @@ static void hear(void)
 /* How long to wait for the next record; -1: until something happens. */
 static int time_left(int64_t left_at)
 {
-    int64_t most = reader.look.domain || reader.awaits ? LATE_MS : QUIET_MS;
+    bool late = (reader.look.domain || reader.awaits) && !reader.outlived;
+    int64_t most = late ? LATE_MS : QUIET_MS;
     int64_t left = left_at + most - now_ms();
 
     if (!reader.leaves)
@@ -234,6 +235,7 @@ void audit_serve(const struct audit_setup *setup)
     if (give_up(setup) < 0)
         _exit(1);
     send_message(&message);
+    reader.outlived = setup->outlived;
     serve();
     take_refusals(true);
     hand_on();

@@ -38,6 +38,7 @@ struct audit_setup {
     int wire;   /* a SOCK_SEQPACKET */
     int source; /* of audit_listen() */
     pid_t supervisor;
+    bool outlived; /* the layer's processes may live on behind the run: its end is not waited for */
     const struct resolved *resolved;
 };
 

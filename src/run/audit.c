@@ -62,8 +62,11 @@ int audit_begin(struct audit *audit, const struct resolved *resolved, const stru
 
 int audit_start(struct audit *audit)
 {
-    struct audit_setup setup = {
-        .wire = audit->theirs, .source = audit->source, .supervisor = getpid(), .resolved = audit->resolved};
+    struct audit_setup setup = {.wire = audit->theirs,
+                                .source = audit->source,
+                                .supervisor = getpid(),
+                                .outlived = audit->plan->joined,
+                                .resolved = audit->resolved};
     pid_t pid;
 
     if (!audit->wanted)

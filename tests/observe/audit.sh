@@ -84,6 +84,31 @@ watched nothing true
 holds "$dir/nothing" "a == {'complete': None, 'refused': 0, 'joined': 0, 'lost': a['lost']} and seen == []"
 result $? "nothing refused: the kernel says nothing, and nothing is concluded from it"
 
+# Who reads everybody's records has nothing else; and a run does not need it.
+mkfifo "$dir/go"
+watched lives sh -c "read x <$dir/go; echo x >$dir/o/new" &
+reader=$(python3 -c "
+import os, time
+until = time.monotonic() + 60
+while time.monotonic() < until:
+    sockets = {'socket:[%s]' % line.split()[9] for line in open('/proc/net/netlink') if line.split()[1] == '9'}
+    for pid in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            if os.readlink('/proc/%s/fd/0' % pid) in sockets and 'Seccomp:\t2' in open('/proc/%s/status' % pid).read():
+                print(pid)
+                raise SystemExit
+        except OSError:
+            pass
+    time.sleep(0.05)")
+[ -n "$reader" ] && [ "$(ls "/proc/$reader/fd" | tr '\n' ' ')" = '0 1 ' ] && grep -q '^NoNewPrivs:.1' "/proc/$reader/status" &&
+    [ "$(grep -c '^Cap\(Prm\|Eff\|Inh\):.0*$' "/proc/$reader/status")" -eq 3 ] || why "${reader:-none}: $(ls -l "/proc/$reader/fd" 2>&1)"
+result $? "the reader holds the socket and the wire, no capability, and a list of calls"
+[ -z "$reader" ] || kill -KILL "$reader"
+echo >"$dir/go"
+wait $!
+holds "$dir/lives" "not a['complete'] and seen == [('predicted', 'create', '/o/new', 1)]"
+result $? "without it the run goes on, and the report says what it lacks"
+
 if [ "$(id -u)" -eq 0 ]; then
     unshare -pf --kill-child --mount-proc "$confine" run -q -b landlock -w "$dir/w" --report "$dir/inner" -- sh -c "echo x >$dir/o/new" 2>"$dir/err"
     holds "$dir/inner" "a is None and seen == [('predicted', 'create', '/o/new', 1)]"
