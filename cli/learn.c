@@ -236,14 +236,24 @@ static int learn(struct learning *learning, bool verify, bool *ret_held, struct 
     return r;
 }
 
+/* What was refused and is in no proposal, five of each kind. */
+static void tell_left(const struct strings *left, const char *why, struct text *text)
+{
+    for (size_t i = 0; i < left->count && i < 5; i++)
+        text_addf(text, "confine: %s: %s\n", why, left->items[i]);
+    if (left->count > 5)
+        text_addf(text, "confine: %s: %zu more\n", why, left->count - 5);
+}
+
 static void tell(const struct learning *learning, bool verify, bool held)
 {
     struct text text = {0};
 
-    for (size_t i = 0; i < learning->proposal.open.count && i < 5; i++)
-        text_addf(&text, "confine: no policy allows: %s\n", learning->proposal.open.items[i]);
-    if (learning->proposal.open.count > 5)
-        text_addf(&text, "confine: no policy allows: %zu more\n", learning->proposal.open.count - 5);
+    if (learning->options->verbosity < 0)
+        return;
+    tell_left(&learning->proposal.open, "no policy allows", &text);
+    tell_left(&learning->proposal.by_mode, "its mode or owner refuses it as well, so no policy is enough",
+              &text);
     if (!is_complete(learning->report))
         text_add(&text, "confine: not all that was refused has been seen\n");
     if (verify && held && learning->status != 0)
@@ -259,6 +269,19 @@ static void tell(const struct learning *learning, bool verify, bool held)
     else
         text_add(&text, "confine: one run shows what was refused up to its end; --verify runs it again\n");
     cli_say(&text);
+}
+
+/* Without the observer there is nothing to learn from, and a proposal of nothing would read as if nothing
+ * were needed. */
+static int refuse_blind(const struct options *options, struct error *error)
+{
+    const char *denials = options_value(options, OPTION_KEY, KEY_DENIALS);
+
+    if (!denials || strcmp(denials, "off") != 0)
+        return 0;
+    error_set(error, ERROR_USAGE, EINVAL, "option-conflict",
+              "option --denials: without the observer nothing is learnt");
+    return error_hint(error, "leave it out");
 }
 
 /* The caller's home by the password database; NULL: not known. */
@@ -292,6 +315,8 @@ int command_learn(char **argv, char **envp)
     learning.proposal.home = home;
     learning.proposal.env = envp;
     learning.proposal.env_home = getenv("HOME");
+    if (r == 0)
+        r = refuse_blind(&options, &error);
     if (r == 0)
         r = learn(&learning, verify, &held, &error);
     if (r == 0 && has_started(learning.report)) {

@@ -157,8 +157,10 @@ int proposal_take(struct proposal *proposal, const json_t *report)
             added += r > 0 ? r : 0;
         } else {
             _cleanup_free_ char *why = say_why(denial);
+            struct strings *left =
+                json_is_true(json_object_get(denial, "by_mode")) ? &proposal->by_mode : &proposal->open;
 
-            if (!why || (!strings_have(&proposal->open, why) && strings_add(&proposal->open, why) < 0))
+            if (!why || (!strings_have(left, why) && strings_add(left, why) < 0))
                 r = -ENOMEM;
         }
         if (r < 0)
@@ -353,5 +355,6 @@ void proposal_free(struct proposal *proposal)
     }
     free(proposal->items);
     strings_free(&proposal->open);
+    strings_free(&proposal->by_mode);
     *proposal = (struct proposal){0};
 }

@@ -60,6 +60,19 @@ for backend in namespace landlock; do
     learn -b $backend --verify -- touch "$HOME/.config/x"
     check "$backend: and what would need all of it is said" 1 '"write" not in d'
     rm -rf "$HOME/.config"
+    learn -b $backend --verify -- sh -c 'echo x >/etc/own'
+    [ "$(grep -c 'no policy allows' "$dir/err")" -eq 0 ] && grep -q 'its mode or owner refuses it as well.*/etc/own' "$dir/err"
+    result $? "$backend: what a mode refuses as well is said as that"
+    learn -b $backend -q -- touch "$out/there/one"
+    check "$backend: quiet, it proposes the same" 0 "d['write'][0]['path'] == '$out/there'"
+    ! grep -q '^confine:' "$dir/err"
+    result $? "$backend: and says nothing else"
+    learn -b $backend --denials off -- touch "$out/ran"
+    [ "$status" -eq 125 ] && [ ! -s "$dir/out" ] && has_line "without the observer nothing is learnt (leave it out)"
+    result $? "$backend: blind, it learns nothing"
+    learn -b $backend -- nosuchcommand
+    [ "$status" -eq 127 ] && [ ! -s "$dir/out" ]
+    result $? "$backend: of a command that is not there neither"
     learn -b $backend -- sh -c 'exit 7'
     check "$backend: a command's own failure is no refusal" 0 '"write" not in d'
     learn -b $backend --verify -- sh -c 'exit 7'
