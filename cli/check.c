@@ -419,6 +419,12 @@ static int check_all(const struct options *options, char **argv, char **envp, st
     bool all = options_value(options, OPTION_OWN, OWN_BACKENDS);
     int status;
 
+    if (all && options_value(options, OPTION_KEY, KEY_BACKEND)) {
+        error_set(error, ERROR_USAGE, EINVAL, "option-conflict",
+                  "option --all: it is every backend, and --backend names one");
+        error_hint(error, "leave one of the two out");
+        return STATUS_REFUSED;
+    }
     call.only = options_value(options, OPTION_OWN, OWN_ONLY);
     call.progress = options->verbosity >= 0 && !options->json && isatty(STDERR_FILENO);
     for (size_t i = 0; all && backend_table[i] && count < BACKENDS_MAX; i++)

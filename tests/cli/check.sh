@@ -157,6 +157,9 @@ result $? "nor with all backends, and that is one object"
 call "$confine" check -b none-such --json
 [ "$status" -eq 125 ] && grep -q '"error"' "$dir/out"
 result $? "an unknown backend is an error, in JSON too"
+call "$confine" check --all -b landlock --only 'env.*'
+[ "$status" -eq 125 ] && has_line "option --all: it is every backend, and --backend names one (leave one of the two out)" && [ ! -s "$dir/out" ]
+result $? "all of them, and one by name"
 call "$confine" check "$backend" -- true
 [ "$status" -eq 125 ] && has_line "takes no such word"
 result $? "it takes no command"
