@@ -39,8 +39,9 @@ static void add_private(struct builder *b)
     }
 }
 
-/* An empty directory that nobody may enter; a device on a mount without devices, which nobody can open. */
-static void add_mask(struct builder *b, const char *path, bool directory)
+/* An empty directory that nobody may enter; a device on a mount without devices, which nobody can open.
+ * @passing: a socket, which may go at any time */
+static void add_mask(struct builder *b, const char *path, bool directory, bool passing)
 {
     if (directory) {
         build_word(b, "--perms");
@@ -54,7 +55,7 @@ static void add_mask(struct builder *b, const char *path, bool directory)
     build_word(b, "--ro-bind");
     build_word(b, "/dev/null");
     if (!b->failed)
-        b->failed = plan_mask(b->plan, path);
+        b->failed = plan_mask(b->plan, path, passing);
 }
 
 /* What lies in a masked directory has no name any more that a mask could be laid on. */
@@ -76,17 +77,17 @@ static void add_masks(struct builder *b)
 
     for (size_t i = 0; i < resolved->hidden_count; i++)
         if (view_masks(b, &resolved->hidden[i]) && !is_under_mask(b, resolved->hidden[i].path))
-            add_mask(b, resolved->hidden[i].path, S_ISDIR(resolved->hidden[i].type));
+            add_mask(b, resolved->hidden[i].path, S_ISDIR(resolved->hidden[i].type), false);
     for (size_t i = 0; i < resolved->view.sockets.count && !is_open(b, SURFACE_UNIX_PATH); i++) {
         const char *path = resolved->view.sockets.items[i];
 
         if (view_shows(b, path) && !resolved_under_writable(resolved, path) && !is_under_mask(b, path))
-            add_mask(b, path, false);
+            add_mask(b, path, false, true);
     }
     for (size_t i = 0; i < resolved->view.procs.count; i++)
         if (view_masks_proc(b, resolved->view.procs.items[i]) &&
             !is_under_mask(b, resolved->view.procs.items[i]))
-            add_mask(b, resolved->view.procs.items[i], true);
+            add_mask(b, resolved->view.procs.items[i], true, false);
 }
 
 static void add_grants(struct builder *b)

@@ -40,9 +40,9 @@ int plan_word(struct plan *plan, const char *text)
     return add_text(plan, WORD_TEXT, text);
 }
 
-int plan_mask(struct plan *plan, const char *path)
+int plan_mask(struct plan *plan, const char *path, bool passing)
 {
-    return add_text(plan, WORD_MASK, path);
+    return add_text(plan, passing ? WORD_MASK_IF_THERE : WORD_MASK, path);
 }
 
 int plan_path(struct plan *plan, size_t path)

@@ -50,16 +50,17 @@ enum word_kind {
     WORD_JOIN,     /* number of the descriptor of the session's namespace `path` (enum channel_join) */
     WORD_AHEAD, /* `--ahead N --ahead-ready N` where the namespaces have been made ahead; nothing when printed
                  */
-    WORD_MASK,  /* text: a name that is masked if it is there by then and the command's user can reach it */
-    WORD_TERMINAL, /* a descriptor that is the command's own terminal, as /proc/self/fd/N */
-    WORD_ONTO,     /* the descriptors on which that terminal is put: N,N,… */
-    WORD_NAMELESS, /* number of a descriptor: the file of a resolver that is to ask nobody */
-    WORD_COMMAND,  /* the command and its arguments */
+    WORD_MASK,  /* text: a name that is masked if the command's user can reach it */
+    WORD_MASK_IF_THERE, /* the same, if it is still there by then */
+    WORD_TERMINAL,      /* a descriptor that is the command's own terminal, as /proc/self/fd/N */
+    WORD_ONTO,          /* the descriptors on which that terminal is put: N,N,… */
+    WORD_NAMELESS,      /* number of a descriptor: the file of a resolver that is to ask nobody */
+    WORD_COMMAND,       /* the command and its arguments */
 };
 
 struct word {
     enum word_kind kind;
-    char *text;  /* owned; WORD_TEXT, WORD_MASK */
+    char *text;  /* owned; WORD_TEXT, WORD_MASK and WORD_MASK_IF_THERE */
     size_t path; /* WORD_PATH, WORD_JOIN */
 };
 
@@ -143,13 +144,13 @@ struct plan {
     size_t unheld_count;
 };
 
-/* plan_word(), plan_path(), plan_special(), plan_join(), plan_mask() - append to the chain. Return: 0 or
- * -ENOMEM. */
+/* plan_word(), plan_path(), plan_special(), plan_join(), plan_mask() - append to the chain. @passing: a mask
+ * for what may have gone when it is laid. Return: 0 or -ENOMEM. */
 int plan_word(struct plan *plan, const char *text);
 int plan_path(struct plan *plan, size_t path);
 int plan_special(struct plan *plan, enum word_kind kind);
 int plan_join(struct plan *plan, enum channel_join which);
-int plan_mask(struct plan *plan, const char *path);
+int plan_mask(struct plan *plan, const char *path, bool passing);
 
 /* plan_raise() - raise a claim: state, mechanism, reason (NULL when enforced). */
 void plan_raise(struct plan *plan, enum surface surface, enum surface_state state, enum mechanism mechanism,

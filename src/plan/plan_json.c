@@ -79,7 +79,7 @@ const char *plan_word_text(const struct word *word, const struct resolved *resol
         [WORD_NAMELESS] = "NAMELESS",
     };
 
-    if (word->kind == WORD_TEXT || word->kind == WORD_MASK)
+    if (word->kind == WORD_TEXT || word->kind == WORD_MASK || word->kind == WORD_MASK_IF_THERE)
         return word->text;
     if (word->kind == WORD_PATH)
         return word->path < resolved->path_count ? resolved->paths[word->path].path : "PATH";

@@ -68,13 +68,16 @@ static bool may_search(const struct stat *directory, uid_t uid, gid_t gid)
     return directory->st_mode & bit;
 }
 
-const char *foreign_mask(const char *path, const struct resolved *resolved)
+const char *foreign_mask(const struct word *word, const struct resolved *resolved)
 {
+    const char *path = word->text;
     char part[PATH_MAX];
     struct stat object;
 
-    if (strlen(path) >= sizeof(part) || lstat(path, &object) != 0)
+    if (strlen(path) >= sizeof(part))
         return MASK_NOWHERE;
+    if (lstat(path, &object) != 0)
+        return word->kind == WORD_MASK_IF_THERE || errno == EACCES ? MASK_NOWHERE : path;
     /* Of an ordinary caller the look above has said it. Root has looked with more than the command will have.
      */
     for (const char *slash = strchr(path + 1, '/'); slash && geteuid() == 0; slash = strchr(slash + 1, '/')) {

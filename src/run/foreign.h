@@ -9,12 +9,13 @@
 #include <sys/types.h>
 
 /*
- * foreign_mask() - where a mask for @path is to be laid.
+ * foreign_mask() - where the mask of @word, a WORD_MASK or WORD_MASK_IF_THERE, is to be laid.
  *
  * bubblewrap fails on a name that has gone meanwhile, as a socket may, or that the command's user cannot
- * reach anyhow. Return: @path, or a name in the private /run that nobody asks for.
+ * reach anyhow. What is hidden must not have gone: it may be back a moment later. Return: its name, or one in
+ * the private /run that nobody asks for.
  */
-const char *foreign_mask(const char *path, const struct resolved *resolved);
+const char *foreign_mask(const struct word *word, const struct resolved *resolved);
 
 /*
  * foreign_hold() - stop the process in front, once it does nothing but wait for the command.

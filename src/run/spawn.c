@@ -160,7 +160,8 @@ static int add_word(struct launch *launch, const struct word *word, const struct
     case WORD_TEXT:
         return lend(&launch->argv, word->text);
     case WORD_MASK:
-        return lend(&launch->argv, foreign_mask(word->text, resolved));
+    case WORD_MASK_IF_THERE:
+        return lend(&launch->argv, foreign_mask(word, resolved));
     case WORD_PATH:
         return add_number(launch, FD_PATH, resolved->paths[word->path].fd);
     case WORD_TMP:

@@ -131,6 +131,26 @@ wait "$swapper"
 [ "$made" -eq 0 ]
 result $? "a root that is swapped for a link: nothing outside (of 150 starts $ran ran)"
 
+# What is hidden and not there for a moment, while a run starts, is not left out: the run is refused.
+mkdir -p "$dir/hidden/sub" "$dir/hidden/empty"
+echo moved-key >"$dir/hidden/sub/key"
+[ "$(id -u)" -ne 0 ] || chown -R 65534:65534 "$dir/hidden"
+rm "$dir/enough"
+sed 's/root/sub/; s/link/empty/' "$dir/swap.py" >"$dir/move.py"
+python3 "$dir/move.py" "$dir/hidden" "$dir/enough" &
+swapper=$!
+ran=0 read=0
+for i in $(seq 400); do
+    seen=$("$confine" run -q $backend -w . --hide "$dir/hidden/sub/key" -- cat "$dir/hidden/sub/key" "$dir/hidden/empty/key" 2>/dev/null </dev/null)
+    [ $? -eq 125 ] || ran=$((ran + 1))
+    [ -z "$seen" ] || read=$((read + 1))
+    [ $ran -lt 20 ] || [ $i -lt 60 ] || break
+done
+touch "$dir/enough"
+wait "$swapper"
+[ "$read" -eq 0 ] && [ "$ran" -gt 0 ] || why "read $read times in $ran of $i starts"
+result $? "a hidden file that moves while runs start stays hidden"
+
 # The death of confine at any moment.
 mark=3${RANDOM}7.$$
 none_left() { ! pgrep -f "sleep $mark" >/dev/null; }
