@@ -12,10 +12,14 @@
 
 /* --- raw calls ---------------------------------------------------------------------------------------- */
 
-/* kernel_call() - one system call. Return: the kernel's answer, -errno on failure. errno is not touched. */
+/* kernel_call() - one system call. Return: the kernel's answer, -errno on failure. errno is not touched.
+ *
+ * Inlined also where nothing is optimized: a child on our stack may not return from a frame that we go on
+ * in. */
+#define KERNEL_CALL static inline __attribute__((always_inline))
 #if defined(__x86_64__) && !defined(__ILP32__)
 #define KERNEL_AUDIT_ARCH AUDIT_ARCH_X86_64
-static inline long kernel_call(long number, long a, long b, long c, long d, long e, long f)
+KERNEL_CALL long kernel_call(long number, long a, long b, long c, long d, long e, long f)
 {
     register long r10 __asm__("r10") = d;
     register long r8 __asm__("r8") = e;
@@ -30,7 +34,7 @@ static inline long kernel_call(long number, long a, long b, long c, long d, long
 }
 #elif defined(__aarch64__) && !defined(__ILP32__)
 #define KERNEL_AUDIT_ARCH AUDIT_ARCH_AARCH64
-static inline long kernel_call(long number, long a, long b, long c, long d, long e, long f)
+KERNEL_CALL long kernel_call(long number, long a, long b, long c, long d, long e, long f)
 {
     register long x8 __asm__("x8") = number;
     register long x0 __asm__("x0") = a;
