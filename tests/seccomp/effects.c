@@ -202,7 +202,7 @@ static int act_own(void)
         setpriority(PRIO_PROCESS, own, 1) != 0 || sched_setscheduler(own, SCHED_BATCH, &param) != 0 ||
         pthread_setschedparam(pthread_self(), 0, &param) != 0)
         return 1;
-    if (setpriority(PRIO_PROCESS, 0, 4) != 0 || getpriority(PRIO_PROCESS, 0) != 4)
+    if (setpriority(PRIO_PROCESS, 0, 19) != 0 || getpriority(PRIO_PROCESS, 0) != 19)
         return 2;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || setrlimit(RLIMIT_NOFILE, &limit) != 0)
         return 3;
