@@ -321,16 +321,25 @@ int resolved_skip(struct resolved *resolved, const char *by, const char *value, 
  * @source: of a grant, a hidden or a protected path of @resolved */
 void resolved_source(const struct resolved *resolved, const struct source *source, struct text *text);
 
+#define UNPROTECTS_MOST 2
+
+/* Paths of a resolved policy, or the one that was asked about. */
+struct unprotects {
+    const char *names[UNPROTECTS_MOST];
+    size_t count;
+};
+
 /*
- * resolved_unprotects() - the one path that `--unprotect` has to name for a change of @path, which is
- * protected, and that says all that it opens: mostly a directory that @path is in.
+ * resolved_unprotects() - what `--unprotect` has to name for a change of @path, which is protected: as few
+ * paths as will do, which say all that they open. Mostly it is one, a directory that @path is in.
  * @index:  of the protected path that refuses it, maybe by another name of the object
  * @path:   canonical; it need not be there
  * @around: what is protected below @path refuses as well: it is moved or removed
  *
- * Return: of @resolved, or @path; NULL: none would do, as two are needed, or it would be refused.
+ * Return: whether there are such, in @ret; false: more are needed, or it would be refused.
  */
-const char *resolved_unprotects(const struct resolved *resolved, size_t index, const char *path, bool around);
+bool resolved_unprotects(const struct resolved *resolved, size_t index, const char *path, bool around,
+                         struct unprotects *ret);
 
 /* cache_env() - the variables of one cache. @overlays: the backend mounts each overlay that there is. */
 const struct strings *cache_env(const struct cache_choice *choice, bool overlays);

@@ -461,42 +461,98 @@ static bool refuses_change(const struct change *change, size_t index)
            (change->around && path_contains(change->path, held));
 }
 
-/* Is `--unprotect NAME` alone enough, and accepted? Of what is written down no part can be open; and where a
- * set gives way to a hole in it, NAME would open more than it says. */
-static bool is_enough(const struct change *change, const char *name)
+static bool is_one_of(const struct unprotects *names, const char *name)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (strcmp(names->names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* Does PATH lie in something that is named? */
+static bool is_inside(const struct unprotects *names, const char *path)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (path_contains(names->names[i], path))
+            return true;
+    return false;
+}
+
+/* Does one of the names lie in PATH? */
+static bool holds_one(const struct unprotects *names, const char *path)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (path_contains(path, names->names[i]))
+            return true;
+    return false;
+}
+
+/* Is `--unprotect NAME` for each of the names enough, and accepted? Of what is written down no part can be
+ * open; and where a set gives way to a hole in it, a name would open more than it says. */
+static bool is_enough(const struct change *change, const struct unprotects *names)
 {
     const struct resolved *resolved = change->resolved;
 
     for (size_t i = 0; i < resolved->protected_paths.count; i++) {
         const char *other = resolved->protected_names.items[i];
-        bool same = strcmp(other, name) == 0;
 
-        if (!same && *other && path_contains(other, name))
+        if (is_one_of(names, other))
+            continue;
+        if (*other && holds_one(names, other))
             return false;
-        if (refuses_change(change, i) && !same &&
-            !(*other && resolved->protected_by[i].item && path_contains(name, other)))
+        if (refuses_change(change, i) &&
+            !(*other && resolved->protected_by[i].item && is_inside(names, other)))
             return false;
     }
     return true;
 }
 
-const char *resolved_unprotects(const struct resolved *resolved, size_t index, const char *path, bool around)
+/* A directory of a set, and what is written down in it: neither is enough without the other. */
+static bool find_two(const struct change *change, struct unprotects *names)
+{
+    const struct strings *all = &change->resolved->protected_names;
+
+    names->count = UNPROTECTS_MOST;
+    for (size_t i = 0; i < all->count; i++) {
+        if (!*all->items[i] || !refuses_change(change, i))
+            continue;
+        names->names[0] = all->items[i];
+        for (size_t j = 0; j < all->count; j++) {
+            names->names[1] = all->items[j];
+            if (j != i && path_contains(all->items[i], all->items[j]) && refuses_change(change, j) &&
+                is_enough(change, names))
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool find_one(const struct change *change, struct unprotects *names)
+{
+    const struct strings *all = &change->resolved->protected_names;
+
+    names->count = 1;
+    for (size_t i = 0; i < all->count; i++) {
+        names->names[0] = all->items[i];
+        if (*all->items[i] && refuses_change(change, i) && is_enough(change, names))
+            return true;
+    }
+    names->names[0] = change->path;
+    return change->around && is_enough(change, names);
+}
+
+bool resolved_unprotects(const struct resolved *resolved, size_t index, const char *path, bool around,
+                         struct unprotects *ret)
 {
     const struct change change = {resolved, index, path, around};
     const struct policy *policy = resolved->policy;
 
     if ((policy->locked_lists >> LIST_PROTECT | policy->locked_lists >> LIST_UNPROTECT) & 1)
-        return NULL;
+        return false;
     for (size_t i = 0; i < policy->files.count;
          i++) /* one in force is protected again, whoever asked before */
         if (strcmp(path, policy->files.items[i]) == 0 ||
             (around && path_contains(path, policy->files.items[i])))
-            return NULL;
-    for (size_t i = 0; i < resolved->protected_paths.count; i++) {
-        const char *name = resolved->protected_names.items[i];
-
-        if (*name && refuses_change(&change, i) && is_enough(&change, name))
-            return name;
-    }
-    return around && is_enough(&change, path) ? path : NULL;
+            return false;
+    return find_one(&change, ret) || find_two(&change, ret);
 }

@@ -269,6 +269,7 @@ TEST_EACH(what_a_bind_mount_shows_in_what_is_writable_is_protected, struct readi
 {
     struct trial trial = start(row);
     const struct strings *held = &trial.resolved.protected_paths;
+    struct unprotects names;
 
     trial_directory("work");
     trial_directory("work/kept");
@@ -293,10 +294,12 @@ TEST_EACH(what_a_bind_mount_shows_in_what_is_writable_is_protected, struct readi
     for (size_t i = 0; i < held->count; i++)
         check(trial.resolved.protected_by[i].listed && trial.resolved.protected_by[i].list == LIST_PROTECT);
     /* Its own name takes it out everywhere; no other does, and what does not is not offered. */
-    check_str(resolved_unprotects(&trial.resolved, SIZE_MAX, trial_path("work/again/new"), false),
-              trial_path("work/kept"));
-    check_str(resolved_unprotects(&trial.resolved, SIZE_MAX, trial_path("work/part/new"), false),
-              trial_path("work/kept"));
+    need(resolved_unprotects(&trial.resolved, SIZE_MAX, trial_path("work/again/new"), false, &names));
+    check_int(names.count, 1);
+    check_str(names.names[0], trial_path("work/kept"));
+    need(resolved_unprotects(&trial.resolved, SIZE_MAX, trial_path("work/part/new"), false, &names));
+    check_int(names.count, 1);
+    check_str(names.names[0], trial_path("work/kept"));
     resolve_again(&trial, LIST_UNPROTECT, trial_path("work/kept"));
     check_int(held->count, 0);
     trial_end(&trial);

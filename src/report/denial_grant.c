@@ -115,13 +115,21 @@ static bool never_grants(const struct resolved *resolved, enum list list, const 
 }
 
 /* What is protected is so as a whole: of a directory no file alone can be open, nor one that is yet to be
- * made be named. Return: as find_grant(). */
-static char *find_unprotect(const struct resolved *resolved, const struct denial *denial, size_t index)
+ * made be named. Return: as find_grant(); @ret_also: the second one, or NULL. */
+static char *find_unprotect(const struct resolved *resolved, const struct denial *denial, size_t index,
+                            char **ret_also)
 {
     bool moves = denial->operation == DENIAL_REMOVE || denial->operation == DENIAL_RENAME;
-    const char *path = resolved_unprotects(resolved, index, denial->path, moves);
+    struct unprotects found;
 
-    return path && !is_wide(resolved, path) ? strdup(path) : NULL;
+    if (!resolved_unprotects(resolved, index, denial->path, moves, &found))
+        return NULL;
+    for (size_t i = 0; i < found.count; i++)
+        if (is_wide(resolved, found.names[i]) || !utf8_valid(found.names[i]))
+            return NULL;
+    if (found.count > 1 && !(*ret_also = strdup(found.names[1])))
+        return NULL; /* errno says so */
+    return strdup(found.names[0]);
 }
 
 int denial_fill_grant(const struct resolved *resolved, struct denial *denial, enum denial_rule rule,
@@ -141,7 +149,7 @@ int denial_fill_grant(const struct resolved *resolved, struct denial *denial, en
         return denial->value ? 0 : -ENOMEM;
     }
     errno = 0;
-    denial->value = rule == DENIAL_BY_PROTECT ? find_unprotect(resolved, denial, index)
+    denial->value = rule == DENIAL_BY_PROTECT ? find_unprotect(resolved, denial, index, &denial->also)
                     : denial->surface == SURFACE_UNIX_PATH || rule == DENIAL_BY_HIDE
                         ? strdup(denial->path)
                         : find_grant(resolved, denial);
@@ -197,11 +205,19 @@ static const struct {
     {"network", "--network"}, {"allow", "--allow"},         {"forward", "--forward"},
 };
 
+void denial_option_of(const char *key, const char *value, struct text *text)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(grant_options); i++)
+        if (strcmp(grant_options[i].key, key) == 0)
+            text_addf(text, "%s%s %s", text->length > 0 ? " " : "", grant_options[i].option, QUOTE(value));
+}
+
 void denial_option(const struct denial *denial, struct text *text)
 {
-    for (size_t i = 0; denial->key && i < ARRAY_SIZE(grant_options); i++)
-        if (strcmp(grant_options[i].key, denial->key) == 0)
-            text_addf(text, "%s %s", grant_options[i].option, QUOTE(denial->value));
+    if (denial->key)
+        denial_option_of(denial->key, denial->value, text);
+    if (denial->key && denial->also)
+        denial_option_of(denial->key, denial->also, text);
 }
 
 void denial_advise(const struct denial *denial, struct text *text)
@@ -238,6 +254,8 @@ void denial_write_grant(struct writer *writer, const struct denial *denial)
     } else {
         writer_array(writer, denial->key);
         writer_text(writer, NULL, denial->value);
+        if (denial->also)
+            writer_text(writer, NULL, denial->also);
         writer_end(writer);
     }
     writer_end(writer);

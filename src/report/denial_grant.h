@@ -23,6 +23,9 @@ int denial_take_option(const struct resolved *resolved, const char *option, stru
 /* denial_write_grant() - the grant as a piece of a policy file, and as an option. */
 void denial_write_grant(struct writer *writer, const struct denial *denial);
 
+/* denial_option_of() - one value of a key of the policy as an option, behind what stands in @text. */
+void denial_option_of(const char *key, const char *value, struct text *text);
+
 /* denial_is_lookup() - was a name looked up, where nobody who answers is? */
 bool denial_is_lookup(const struct denial *denial);
 

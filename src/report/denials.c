@@ -82,6 +82,7 @@ static void denial_free(struct denial *denial)
     free(denial->executable);
     free(denial->rule);
     free(denial->value);
+    free(denial->also);
     free(denial->at_start);
 }
 
@@ -95,7 +96,8 @@ int denials_add(struct denial_list *denials, const struct resolved *resolved, co
         return -ENOMEM;
     item = &denials->items[denials->count];
     *item = *denial;
-    item->path = item->address = item->executable = item->rule = item->value = item->at_start = NULL;
+    item->path = item->address = item->executable = item->rule = item->value = item->also = item->at_start =
+        NULL;
     item->key = NULL;
     if ((denial->path && !(item->path = strdup(denial->path))) ||
         (denial->address && !(item->address = strdup(denial->address))) ||
@@ -223,18 +225,6 @@ void denial_say(const struct denial *denial, size_t most, struct text *text)
         text_addf(text, " (%s at confine session start)", denial->at_start);
 }
 
-/* Was this grant named by an earlier refusal? */
-static bool is_named(const struct denial_list *denials, size_t index)
-{
-    const struct denial *denial = &denials->items[index];
-
-    for (size_t i = 0; i < index; i++)
-        if (denials->items[i].noise == DENIAL_NOTABLE && denials->items[i].key == denial->key &&
-            strcmp(denials->items[i].value, denial->value) == 0)
-            return true;
-    return false;
-}
-
 static bool has_key(const struct denial_list *denials, const char *key)
 {
     for (size_t i = 0; i < denials->count; i++)
@@ -244,25 +234,65 @@ static bool has_key(const struct denial_list *denials, const char *key)
     return false;
 }
 
-/* All values of one key of the policy. @first: the first alone, as a text */
-static void write_values(struct writer *writer, const struct denial_list *denials, const char *key,
-                         bool first)
+/* The text once. Return: whether it is there for the first time. */
+static bool is_first(struct strings *seen, const char *text, struct writer *writer)
 {
+    if (strings_have(seen, text))
+        return false;
+    if (strings_add(seen, text) < 0)
+        writer->text.failed = true;
+    return true;
+}
+
+/* All values of one key of the policy, each once. @single: the first alone, as a text */
+static void write_values(struct writer *writer, const struct denial_list *denials, const char *key,
+                         bool single)
+{
+    struct strings seen = {0};
+
     if (!has_key(denials, key))
         return;
-    if (!first)
+    if (!single)
         writer_array(writer, key);
-    for (size_t i = 0; i < denials->count; i++) {
+    for (size_t i = 0; i < denials->count && !(single && seen.count > 0); i++) {
         const struct denial *denial = &denials->items[i];
 
-        if (denial->noise != DENIAL_NOTABLE || !denial->key || strcmp(denial->key, key) != 0 ||
-            is_named(denials, i))
+        if (denial->noise != DENIAL_NOTABLE || !denial->key || strcmp(denial->key, key) != 0)
             continue;
-        writer_text(writer, first ? key : NULL, denial->value);
-        if (first)
-            return;
+        if (is_first(&seen, denial->value, writer))
+            writer_text(writer, single ? key : NULL, denial->value);
+        if (denial->also && is_first(&seen, denial->also, writer))
+            writer_text(writer, NULL, denial->also);
+    }
+    if (!single)
+        writer_end(writer);
+    strings_free(&seen);
+}
+
+/* The same as options, one a text. */
+static void write_options(struct writer *writer, const struct denial_list *denials)
+{
+    struct strings seen = {0};
+
+    writer_array(writer, "options");
+    for (size_t i = 0; i < denials->count; i++) {
+        const struct denial *denial = &denials->items[i];
+        const char *values[] = {denial->value, denial->also};
+
+        if (denial->noise != DENIAL_NOTABLE || !denial->key)
+            continue;
+        for (size_t j = 0; j < ARRAY_SIZE(values) && values[j]; j++) {
+            struct text option = {0};
+
+            denial_option_of(denial->key, values[j], &option);
+            writer->text.failed |= option.failed;
+            if (option.data && is_first(&seen, option.data, writer))
+                writer_text(writer, NULL, option.data);
+            text_free(&option);
+        }
     }
     writer_end(writer);
+    strings_free(&seen);
 }
 
 /* All of the network, or what may be reached of it. */
@@ -304,18 +334,7 @@ bool denials_escalate(struct writer *writer, const char *key, const struct denia
         write_values(writer, denials, lists[i], false);
     write_network(writer, denials);
     writer_end(writer);
-    writer_array(writer, "options");
-    for (size_t i = 0; i < denials->count; i++) {
-        struct text option = {0};
-
-        if (denials->items[i].noise != DENIAL_NOTABLE || !denials->items[i].key || is_named(denials, i))
-            continue;
-        denial_option(&denials->items[i], &option);
-        writer->text.failed |= option.failed;
-        writer_text(writer, NULL, option.data);
-        text_free(&option);
-    }
-    writer_end(writer);
+    write_options(writer, denials);
     writer_bool(writer, "sufficient", enough);
     writer_end(writer);
     return true;

@@ -66,6 +66,7 @@ struct denial {
     char *rule;      /* a word, and what it names */
     const char *key; /* of the policy, static: what would have granted it; NULL: nothing of this version */
     char *value;     /* its value */
+    char *also;      /* of a list: another one, without which that is not enough; NULL */
     char *at_start; /* in a session: the option that would have granted it when that was started, quoted; NULL
                      */
     bool private;   /* a rule for this name says that it may be private */

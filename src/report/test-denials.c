@@ -12,6 +12,7 @@ static const struct offer {
     const char *path, *option;     /* below the test's directory; option NULL: none */
     enum denial_operation operation;
     enum list locked; /* LIST_READ: none */
+    const char *also; /* the second one of the option; NULL: one is enough */
 } offers[] = {
     {"a file that is not there yet", {NULL}, "ws/.git/hooks/new", "ws/.git/hooks", DENIAL_CREATE, LIST_READ},
     {"a file that is there", {NULL}, "ws/.git/hooks/old", "ws/.git/hooks", DENIAL_WRITE, LIST_READ},
@@ -37,7 +38,13 @@ static const struct offer {
      "ws/.git/hooks",
      DENIAL_CREATE,
      LIST_READ},
-    {"written down twice", {"ws/dir", "ws/dir/sub"}, "ws/dir/sub/new", NULL, DENIAL_CREATE, LIST_READ},
+    {"written down twice",
+     {"ws/dir", "ws/dir/sub"},
+     "ws/dir/sub/new",
+     "ws/dir",
+     DENIAL_CREATE,
+     LIST_READ,
+     "ws/dir/sub"},
     {"written down twice, the outer alone",
      {"ws/dir", "ws/dir/sub"},
      "ws/dir/new",
@@ -47,9 +54,10 @@ static const struct offer {
     {"written down in what a set holds",
      {"ws/.git/hooks/old"},
      "ws/.git/hooks/old",
-     NULL,
+     "ws/.git/hooks",
      DENIAL_WRITE,
-     LIST_READ},
+     LIST_READ,
+     "ws/.git/hooks/old"},
     {"two of a set are moved", {NULL}, "ws/.vscode", "ws/.vscode", DENIAL_RENAME, LIST_READ},
     {"two that are written down are moved",
      {"ws/dir/sub/file", "ws/dir/other"},
@@ -101,7 +109,7 @@ TEST_EACH(what_is_offered_is_accepted_and_works, struct offer, offers)
     bool around = row->operation == DENIAL_REMOVE || row->operation == DENIAL_RENAME;
     struct trial trial = trial_start(), again = {.resolved = {.workspace_fd = -1, .cwd_fd = -1}};
     struct denial_list denials = {0};
-    char path[PATH_MAX], expected[PATH_MAX + 16];
+    char path[PATH_MAX], expected[2 * PATH_MAX + 32];
     struct denial denial = {
         .surface = SURFACE_FS_PROTECTED, .operation = row->operation, .path = path, .count = 1};
     struct text option = {0};
@@ -116,6 +124,9 @@ TEST_EACH(what_is_offered_is_accepted_and_works, struct offer, offers)
     denial_option(&denials.items[0], &option);
     if (row->option) {
         snprintf(expected, sizeof(expected), "--unprotect %s", trial_path(row->option));
+        if (row->also)
+            snprintf(expected + strlen(expected), sizeof(expected) - strlen(expected), " --unprotect %s",
+                     trial_path(row->also));
         check_str(option.data, expected);
     } else {
         check_int((long)option.length, 0);
@@ -125,6 +136,8 @@ TEST_EACH(what_is_offered_is_accepted_and_works, struct offer, offers)
         need(strings_add(&again.env, trial.env.items[0]) == 0);
         fill_trial(&again, row);
         trial_add(&again, LIST_UNPROTECT, denials.items[0].value);
+        if (denials.items[0].also)
+            trial_add(&again, LIST_UNPROTECT, denials.items[0].also);
         check_int(trial_resolve(&again), 0);
         check_int((long)again.resolved.skipped_count, (long)trial.resolved.skipped_count);
         check_int((long)again.resolved.warnings.count, (long)trial.resolved.warnings.count);
