@@ -10,6 +10,8 @@
  */
 #include "policy/resolve_internal.h"
 
+#include "policy/accounts.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -107,6 +109,32 @@ static bool is_granted_socket(const struct resolved *resolved, const char *path)
         if (resolved->paths[i].grant == GRANT_SOCKET && strcmp(resolved->paths[i].path, path) == 0)
             return true;
     return false;
+}
+
+/* A user who is in no file has a name by a service, and inside none: git asks who it is, ssh ends. */
+static int warn_unnamed(struct resolving *resolving)
+{
+    static const char *const services[] = {"/var/lib/sss/pipes/nss", "/run/nscd/socket"};
+    struct resolved *resolved = resolving->resolved;
+    const char *found = NULL;
+    struct account account;
+    struct stat st;
+
+    if (account_find(resolving->passwd, resolved->uid, &account))
+        return 0;
+    for (size_t i = 0; i < ARRAY_SIZE(services); i++) {
+        if (is_granted_socket(resolved, services[i]))
+            return 0;
+        if (!found && lstat(services[i], &st) == 0 && S_ISSOCK(st.st_mode))
+            found = services[i];
+    }
+    if (found &&
+        strings_addf(&resolved->warnings,
+                     "user-unnamed: user %u is not in /etc/passwd and has no name inside (add --socket "
+                     "%s, by which the service that knows it can be asked)",
+                     (unsigned)resolved->uid, found) < 0)
+        return error_no_memory(resolving->error);
+    return 0;
 }
 
 bool is_private_place(const char *path)
@@ -228,5 +256,7 @@ int resolve_view(struct resolving *resolving)
     r = find_kept(resolving);
     if (r == 0)
         r = find_copies(resolving);
+    if (r == 0)
+        r = warn_unnamed(resolving);
     return r < 0 ? r : find_sockets(resolving);
 }
