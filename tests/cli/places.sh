@@ -140,8 +140,9 @@ if cc -O1 -o "$dir/swap" "$here/swap.c" 2>"$dir/why"; then
     echo swapped-key >h/sub/key
     "$dir/swap" -n "$dir/count" s/sub s/swap h/sub h/empty 2>>"$dir/why" &
     swapper=$!
-    granted=0 refusals=0 hid=0 leaks=0 i=0
-    until [ $i -ge 150 ] && [ $granted -ge 5 ] && [ $refusals -ge 5 ] && [ $hid -ge 5 ] || [ $i -ge 3000 ]; do
+    granted=0 refusals=0 hid=0 leaks=0 i=0 least=150 # of two starts
+    [ -z "${CONFINE_LONG:-}" ] || least=5000
+    until [ $i -ge $least ] && [ $granted -ge 5 ] && [ $refusals -ge 5 ] && [ $hid -ge 5 ] || [ $i -ge $((20 * least)) ]; do
         i=$((i + 1))
         how=run
         [ $((i % 2)) -eq 0 ] || how=exec

@@ -79,6 +79,25 @@ else
     skip 'detach-run --user: set-calls answer 0' 'needs root'
 fi
 
+# Without /proc nothing of it can be read back from there, and nothing is.
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+    bare='umount -l /proc && [ ! -e /proc/self ] || exit 99
+        [ "$0" != nobody ] || exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
+        exec "$@"'
+    for user in $users; do
+        for grant in '--ro /' '--rw /'; do
+            run unshare -m sh -c "$bare" "$user" "$links/landlock-run" $grant --rw "$test_dir/open" -- "$act" create "$ran"
+            is "$user: control: without /proc landlock-run $grant runs it" "$status|$out" '0|0'
+            for call in landlock_create_ruleset landlock_restrict_self prctl get_robust_list landlock_restrict_self=0,prctl; do
+                stopped "$user: without /proc: landlock-run $grant: $call answers 0" \
+                    unshare -m sh -c "$bare" "$user" "$lie" "$call=0" "$links/landlock-run" $grant --rw "$test_dir/open"
+            done
+        done
+    done
+else
+    skip 'lies without /proc' 'needs root and mount namespaces'
+fi
+
 # strace: the call never happens, and any value is answered. Each value is one that could pass for real.
 if strace -o /dev/null true 2>/dev/null; then
     for user in $users; do
