@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SSH_PORT 22
+
 /* What has to be granted is the directory that it is in. */
 static const bool in_directory[DENIAL_OPERATIONS] = {
     [DENIAL_CREATE] = true, [DENIAL_REMOVE] = true, [DENIAL_RENAME] = true, [DENIAL_LINK] = true};
@@ -172,8 +174,43 @@ int denial_fill_grant(const struct resolved *resolved, struct denial *denial, en
     return 0;
 }
 
+/* Is the host at AT, of LENGTH bytes, one that ssh is to reach? `ssh://git@HOST/x`, `git@HOST:x`, `HOST:x`
+ * and `git@HOST` are; what has a port or another scheme is not. */
+static bool is_ssh_host(const char *word, const char *at, size_t length)
+{
+    static const char scheme[] = "ssh://";
+    const char *begin = at, *colon;
+    char next = at[length];
+
+    while (begin > word && !strchr(" \t\n\"'=", begin[-1]))
+        begin--;
+    colon = strstr(begin, "://");
+    if (colon && colon < at)
+        return strncmp(begin, scheme, sizeof(scheme) - 1) == 0 && (at[-1] == '/' || at[-1] == '@');
+    if (begin < at && at[-1] != '@')
+        return false;
+    return next == ':' ? !strchr("0123456789", at[length + 1])
+                       : begin < at && (next == '\0' || strchr(" \t\n\"'", next));
+}
+
+/* Does the command's own text say that ssh is to reach the host, and no more than that? */
+static bool is_for_ssh(char *const *command, const char *host)
+{
+    size_t length = strlen(host);
+    bool found = false;
+
+    for (size_t i = 0; command && command[i]; i++)
+        for (const char *at = strstr(command[i], host); at; at = strstr(at + 1, host)) {
+            if (!is_ssh_host(command[i], at, length))
+                return false;
+            found = true;
+        }
+    return found;
+}
+
 /* The gateway knows best what would have let it through. */
-int denial_take_option(const struct resolved *resolved, const char *option, struct denial *denial)
+int denial_take_option(const struct resolved *resolved, const char *option, char *const *command,
+                       struct denial *denial)
 {
     static const struct {
         const char *front, *key;
@@ -191,6 +228,8 @@ int denial_take_option(const struct resolved *resolved, const char *option, stru
             return asprintf(&denial->at_start, "%s%s", options[i].front, QUOTE(option + length)) < 0 ? -ENOMEM
                                                                                                      : 0;
         denial->key = options[i].key;
+        if (denial_is_name_alone(denial) && is_for_ssh(command, denial->address))
+            return asprintf(&denial->value, "%s:%d", option + length, SSH_PORT) < 0 ? -ENOMEM : 0;
         denial->value = strdup(option + length);
         return denial->value ? 0 : -ENOMEM;
     }
@@ -220,11 +259,20 @@ void denial_option(const struct denial *denial, struct text *text)
         denial_option_of(denial->key, denial->also, text);
 }
 
+/* A rule of a name: `private:` is none. */
+static bool has_port(const char *rule)
+{
+    const char *colon = strrchr(rule, ':');
+
+    return colon && colon[1] >= '0' && colon[1] <= '9';
+}
+
 void denial_advise(const struct denial *denial, struct text *text)
 {
     denial_option(denial, text);
-    if (denial->key && strcmp(denial->key, "allow") == 0 && denial_is_name_alone(denial))
-        text_addf(text, " (ports 443 and 80; for ssh --allow %s:22)", QUOTE(denial->value));
+    if (denial->key && strcmp(denial->key, "allow") == 0 && denial_is_name_alone(denial) &&
+        !has_port(denial->value))
+        text_addf(text, " (ports 443 and 80; for ssh --allow %s:%d)", QUOTE(denial->value), SSH_PORT);
 }
 
 /* The grant as a piece of a policy file. */

@@ -16,9 +16,15 @@
 int denial_fill_grant(const struct resolved *resolved, struct denial *denial, enum denial_rule rule,
                       size_t index);
 
-/* denial_take_option() - the gateway knows best what would have let it through: @option, or NULL. Return: 0
- * or -ENOMEM. */
-int denial_take_option(const struct resolved *resolved, const char *option, struct denial *denial);
+/*
+ * denial_take_option() - the gateway knows best what would have let it through.
+ * @option:  what it says; NULL: nothing
+ * @command: whose text may say for what a name was looked up; NULL: not known
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int denial_take_option(const struct resolved *resolved, const char *option, char *const *command,
+                       struct denial *denial);
 
 /* denial_write_grant() - the grant as a piece of a policy file, and as an option. */
 void denial_write_grant(struct writer *writer, const struct denial *denial);

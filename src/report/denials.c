@@ -124,7 +124,7 @@ static struct denial *find_refused(const struct denial_list *denials, const char
 }
 
 static int add_refused(struct denial_list *denials, const struct resolved *resolved,
-                       const struct connection *connection)
+                       const struct connection *connection, char *const *command)
 {
     const char *name = connection->name ? connection->name : connection->address;
     struct denial denial = {.surface = SURFACE_NET_LISTED,
@@ -151,20 +151,20 @@ static int add_refused(struct denial_list *denials, const struct resolved *resol
     else
         r = denials_add(denials, resolved, &denial, DENIAL_BY_NETWORK, 0);
     if (r == 0 && !item)
-        r = denial_take_option(resolved, connection->option, &denials->items[denials->count - 1]);
+        r = denial_take_option(resolved, connection->option, command, &denials->items[denials->count - 1]);
     text_free(&text);
     return r;
 }
 
 int denials_add_refused(struct denial_list *denials, const struct resolved *resolved,
-                        const struct connections *connections)
+                        const struct connections *connections, char *const *command)
 {
     int r = 0;
 
     for (size_t i = 0; i < connections->count && r == 0; i++)
-        r = add_refused(denials, resolved, &connections->items[i]);
+        r = add_refused(denials, resolved, &connections->items[i], command);
     for (size_t i = 0; i < connections->counted_count && r == 0; i++)
-        r = add_refused(denials, resolved, &connections->counted[i]);
+        r = add_refused(denials, resolved, &connections->counted[i], command);
     return r;
 }
 

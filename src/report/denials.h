@@ -118,9 +118,10 @@ struct denial_list {
 int denials_add(struct denial_list *denials, const struct resolved *resolved, const struct denial *denial,
                 enum denial_rule rule, size_t index);
 
-/* denials_add_refused() - what the gateway has refused. Return: 0 or -ENOMEM. */
+/* denials_add_refused() - what the gateway has refused. @command: of the run, NULL-terminated; NULL: not
+ * known. Return: 0 or -ENOMEM. */
 int denials_add_refused(struct denial_list *denials, const struct resolved *resolved,
-                        const struct connections *connections);
+                        const struct connections *connections, char *const *command);
 
 /* denials_infer() - take over a line, quoted, that is no more than a sign. Return: 0 or -ENOMEM. */
 int denials_infer(struct denial_list *denials, const char *signature, const char *line, uint64_t count);

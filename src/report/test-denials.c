@@ -149,6 +149,56 @@ TEST_EACH(what_is_offered_is_accepted_and_works, struct offer, offers)
     trial_end(&trial);
 }
 
+/* --- names that were looked up: the command's own text says for which port */
+
+static const struct sought {
+    const char *name;
+    const char *command[4];
+    const char *option;
+} soughts[] = {
+    {"git by ssh", {"git", "clone", "git@host.test:org/x"}, "--allow host.test:22"},
+    {"without a user", {"git", "clone", "host.test:org/x"}, "--allow host.test:22"},
+    {"by its scheme", {"git", "clone", "ssh://git@host.test/x"}, "--allow host.test:22"},
+    {"the scheme alone", {"sh", "-c", "git clone 'ssh://host.test/x'"}, "--allow host.test:22"},
+    {"ssh itself", {"ssh", "-T", "git@host.test"}, "--allow host.test:22"},
+    {"in a script", {"sh", "-c", "cd x && git clone git@host.test:org/x"}, "--allow host.test:22"},
+    {"https", {"git", "clone", "https://host.test/x"}, "--allow host.test"},
+    {"https with a user", {"curl", "https://me@host.test"}, "--allow host.test"},
+    {"with a port", {"curl", "host.test:8443"}, "--allow host.test"},
+    {"both", {"sh", "-c", "git clone git@host.test:x; curl https://host.test"}, "--allow host.test"},
+    {"another host", {"git", "clone", "git@host.test.example:x"}, "--allow host.test"},
+    {"part of a name", {"git", "clone", "git@my-host.test:x"}, "--allow host.test"},
+    {"not said", {"git", "push"}, "--allow host.test"},
+};
+
+TEST_EACH(the_option_for_a_name_has_the_port_that_the_command_says, struct sought, soughts)
+{
+    struct connection connection = {.id = 1, .count = 1, .sent = -1, .received = -1, .ms = -1};
+    struct trial trial = trial_start();
+    struct denial_list denials = {0};
+    struct connections connections = {0};
+    struct text option = {0};
+
+    trial_set(&trial, KEY_NETWORK, "listed");
+    need(trial_resolve(&trial) == 0);
+    connection.name = strdup("host.test");
+    connection.protocol = strdup("dns");
+    connection.refused = strdup("not-listed");
+    connection.option = strdup("--allow host.test");
+    need(connections_add(&connections, &connection) == 0);
+    need(denials_add_refused(&denials, &trial.resolved, &connections,
+                             (char *const *)(uintptr_t)row->command) == 0);
+    denial_option(&denials.items[0], &option);
+    check_str(option.data, row->option);
+    text_free(&option);
+    denial_advise(&denials.items[0], &option);
+    check_int(strstr(option.data, "(ports 443 and 80") == NULL, strstr(row->option, ":22") != NULL);
+    text_free(&option);
+    denials_free(&denials);
+    connections_free(&connections);
+    trial_end(&trial);
+}
+
 /* --- what nothing grants */
 
 static const struct grant_row {

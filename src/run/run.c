@@ -392,7 +392,8 @@ int run_watch(struct run *run)
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     limits_own_files(run->resolved->policy, true);
     supervise(&run->supervision);
-    if (denials_add_refused(&run->report->denials, run->resolved, &run->report->connections) < 0)
+    if (denials_add_refused(&run->report->denials, run->resolved, &run->report->connections,
+                            run->report->command) < 0)
         run->report->denials.lost++;
     signs_end(&run->signs, run->report,
               run->report->outcome.kind != OUTCOME_EXITED || run->report->outcome.status != 0);
