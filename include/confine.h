@@ -128,6 +128,20 @@ int confine_effective_mode(const char *approved, const char *session, const char
                            const char **ret_mode, const char **ret_from);
 
 /*
+ * confine_match_runner_failure() - was it confine that failed, or its runner, and not the command?
+ *
+ * For who executes a printed plan by hand, and has an exit status and a text: where there is a report, that
+ * says it. A command can print the same line and end with the same status.
+ * @plan: the JSON of confine_plan(), of which `runner_failure_rules` is looked at
+ * @status: the exit status
+ * @output: what came on standard error
+ * @ret_line: where the line begins in @output that says so; NULL: there is none
+ *
+ * Return: CONFINE_OK; CONFINE_E_ARGUMENT: @plan is none.
+ */
+int confine_match_runner_failure(const char *plan, int status, const char *output, const char **ret_line);
+
+/*
  * confine_spawn() - start a run.
  * @command: its words, NULL-terminated
  * @ret_run: the handle, for confine_run_unref(); NULL where it fails

@@ -96,3 +96,76 @@ int json_number(const char *value, int otherwise)
     number = strtol(value, &end, 10);
     return end == value || number < INT_MIN || number > INT_MAX ? otherwise : (int)number;
 }
+
+const char *json_first(const char *array)
+{
+    const char *at = *array == '[' && skip_value(array) ? skip_blank(array + 1) : NULL;
+
+    return at && *at != ']' ? at : NULL;
+}
+
+const char *json_next(const char *value)
+{
+    const char *behind = skip_value(value);
+
+    behind = behind ? skip_blank(behind) : NULL;
+    return behind && *behind == ',' ? skip_blank(behind + 1) : NULL;
+}
+
+/* The four digits at AT. Return: 0 where they are none. */
+static unsigned unit_at(const char *at)
+{
+    char digits[5] = "";
+
+    strncpy(digits, at, 4);
+    return strspn(digits, "0123456789abcdefABCDEF") == 4 ? (unsigned)strtoul(digits, NULL, 16) : 0;
+}
+
+/* CODE in UTF-8, behind TO. Return: behind that. */
+static char *put_code(char *to, unsigned code)
+{
+    int more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+
+    *to++ = (char)(more == 0 ? code : (0xff00U >> (more + 1) & 0xffU) | code >> 6 * more);
+    while (more-- > 0)
+        *to++ = (char)(0x80 | (code >> 6 * more & 0x3f));
+    return to;
+}
+
+char *json_text(const char *value)
+{
+    static const char escapes[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
+    const char *end = value && *value == '"' ? skip_string(value) : NULL;
+    char *text = malloc(end ? (size_t)(end - value) : 1), *to = text;
+
+    if (!text || !end) {
+        if (text)
+            *text = '\0';
+        return text;
+    }
+    for (const char *at = value + 1; at < end - 1;) {
+        const char *escape = *at == '\\' ? strchr(escapes, at[1]) : NULL;
+
+        if (*at != '\\') {
+            *to++ = *at++;
+        } else if (escape) {
+            *to++ = meant[escape - escapes];
+            at += 2;
+        } else if (end - 1 - at < 6) {
+            break; /* confine writes no such thing */
+        } else {
+            unsigned code = unit_at(at + 2), low = 0;
+
+            at += 6;
+            if (code >> 10 == 0x36 && end - 1 - at >= 6)
+                low = unit_at(at + 2);
+            if (low >> 10 == 0x37) {
+                code = 0x10000 + ((code & 0x3ff) << 10 | (low & 0x3ff));
+                at += 6;
+            }
+            to = put_code(to, code);
+        }
+    }
+    *to = '\0';
+    return text;
+}

@@ -21,6 +21,14 @@ bool json_complete(const char *text);
 /* json_is_word() - is @value, of json_look(), the text @word? */
 bool json_is_word(const char *value, const char *word);
 
+/* json_first(), json_next() - the first value of the array that begins at @array; the one behind @value,
+ * which is in one. Return: where it begins, or NULL. */
+const char *json_first(const char *array);
+const char *json_next(const char *value);
+
+/* json_text() - the text that @value is, empty if it is none, to be freed. Return: NULL without memory. */
+char *json_text(const char *value);
+
 /* json_number() - @value as a number, or @otherwise if it is none. */
 int json_number(const char *value, int otherwise);
 

@@ -21,6 +21,20 @@ TEST(what_would_run)
     confine_free(json);
 }
 
+/* A plan's own words, held against a failure and against a command that says less. */
+TEST(whose_failure_it_was)
+{
+    const char *line = NULL;
+    char *json = NULL;
+
+    check_int(confine_plan(&options, WORDS("true"), &json), CONFINE_OK);
+    check_int(confine_match_runner_failure(json, 125, "landlock-run: fatal: x\n", &line), CONFINE_OK);
+    check_has(line ? line : "", "landlock-run");
+    check_int(confine_match_runner_failure(json, 125, "false: x\n", &line), CONFINE_OK);
+    check(!line);
+    confine_free(json);
+}
+
 TEST(what_is_allowed)
 {
     struct confine_options with = options;
