@@ -252,7 +252,7 @@ def ends():
 
 
 def refused():
-    for words, text in ((['--workspace=/nowhere/at/all'], 'nowhere'), (['--bogus'], 'bogus'), (['--', 'ls'], 'options only'), (['--report=x'], 'report'), ([], 'stdin is neither')):
+    for words, text in ((['--workspace=/nowhere/at/all'], 'nowhere'), (['--bogus'], 'bogus'), (['--', 'ls'], 'takes no such word'), (['--report=x'], 'report'), ([], 'stdin is neither')):
         done = subprocess.run([CONFINE, 'mcp', *words], stdin=subprocess.DEVNULL, capture_output=True, text=True)
         assert done.returncode == 125 and done.stdout == '' and text in done.stderr and done.stderr.count('\n') == 1, (words, done)
 
