@@ -22,11 +22,16 @@ static int refuse_contradiction(const struct options *options, const struct poli
     static const struct {
         enum option_kind kind;
         int target;
+        const char *only, *but; /* the one value that promises something, or that does not; NULL: none */
     } promises[] = {
-        {OPTION_WORDS, LIST_REQUIRE}, {OPTION_LIST, LIST_HIDE},   {OPTION_LIST, LIST_PROTECT},
-        {OPTION_KEY, KEY_READABLE},   {OPTION_KEY, KEY_NETWORK},  {OPTION_LIST, LIST_ALLOW},
-        {OPTION_FLAG, KEY_PROXY_ENV}, {OPTION_KEY, KEY_UPSTREAM}, {OPTION_LIST, LIST_FORWARD},
-        {OPTION_LIST, LIST_PUBLISH},
+        {OPTION_WORDS, LIST_REQUIRE, NULL, NULL},  {OPTION_LIST, LIST_HIDE, NULL, NULL},
+        {OPTION_LIST, LIST_PROTECT, NULL, NULL},   {OPTION_KEY, KEY_READABLE, NULL, "all"},
+        {OPTION_KEY, KEY_NETWORK, NULL, "host"},   {OPTION_LIST, LIST_ALLOW, NULL, NULL},
+        {OPTION_FLAG, KEY_PROXY_ENV, NULL, NULL},  {OPTION_KEY, KEY_UPSTREAM, NULL, NULL},
+        {OPTION_LIST, LIST_FORWARD, NULL, NULL},   {OPTION_LIST, LIST_PUBLISH, NULL, NULL},
+        {OPTION_KEY, KEY_PLANTED, NULL, NULL},     {OPTION_KEY, KEY_TMP, NULL, NULL},
+        {OPTION_KEY, KEY_CACHES, "private", NULL}, {OPTION_KEY, KEY_USER, NULL, "keep"},
+        {OPTION_FLAG, KEY_WAIT_ALL, NULL, NULL},   {OPTION_KEY, KEY_DENIALS, "on", NULL},
     };
 
     if (policy->mode != MODE_DANGER_FULL_ACCESS && policy->approved_mode != MODE_DANGER_FULL_ACCESS)
@@ -36,7 +41,8 @@ static int refuse_contradiction(const struct options *options, const struct poli
             const struct option_given *given = &options->given[i];
 
             if (given->option->kind != promises[j].kind || given->option->target != promises[j].target ||
-                (given->value && (strcmp(given->value, "host") == 0 || strcmp(given->value, "all") == 0)))
+                (promises[j].only && strcmp(given->value, promises[j].only) != 0) ||
+                (promises[j].but && strcmp(given->value, promises[j].but) == 0))
                 continue;
             error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "mode-holds-nothing",
                       "option --%s: danger-full-access enforces nothing, this included", given->option->name);

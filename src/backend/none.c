@@ -9,6 +9,24 @@
 
 #include <errno.h>
 
+/* What is asked and nothing holds: the limits are the one thing that an unconfined run can promise. */
+static int refuse_limits(const struct resolved *resolved, const struct plan *plan, struct error *error)
+{
+    for (int s = 0; s < SURFACE_COUNT; s++) {
+        bool group = s == SURFACE_LIMIT_MEMORY || s == SURFACE_LIMIT_PROCESSES || s == SURFACE_LIMIT_CPU;
+
+        if (!plan_limits(resolved->policy, (enum surface)s) || plan->claims[s].state != STATE_OPEN)
+            continue;
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, group ? "no-cgroup" : "mode-holds-nothing",
+                  "the mode danger-full-access cannot hold %s here: %s", surface_table[s].name,
+                  surface_table[s].what);
+        error_surface(error, surface_table[s].name);
+        return group ? error_hint(error, "%s", HOST_GROUP_HINT)
+                     : error_hint(error, "leave the limit out, or use another mode");
+    }
+    return 0;
+}
+
 static int plan_none(const struct resolved *resolved, const struct host *host, bool supervised,
                      struct plan *plan, struct error *error)
 {
@@ -34,6 +52,8 @@ static int plan_none(const struct resolved *resolved, const struct host *host, b
             plan_raise(plan, limits[i].surface, limits[i].use < 0 ? STATE_ENFORCED : STATE_PARTIAL,
                        limits[i].use < 0 ? MECHANISM_SUPERVISOR : MECHANISM_CGROUP,
                        limits[i].use < 0 ? NULL : "can-leave");
+    if (refuse_limits(resolved, plan, error) < 0)
+        return -ENOSYS;
     if (supervised && resolved->policy->tty == TTY_PRIVATE) {
         error_set(
             error, ERROR_POLICY_INVALID, EINVAL, "unconfined-terminal",

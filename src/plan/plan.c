@@ -152,7 +152,7 @@ bool plan_claims(const struct resolved *resolved, enum surface surface)
     if (resolved->required[surface])
         return true;
     if (resolved->mode == MODE_DANGER_FULL_ACCESS)
-        return false;
+        return plan_limits(policy, surface); /* the one thing that it holds */
     switch (surface_table[surface].claimed) {
     case CLAIMED_BY_MODE:
         return true;

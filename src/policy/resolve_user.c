@@ -156,6 +156,18 @@ static int refuse_user(struct resolving *resolving, uid_t uid)
     return error_hint(resolving->error, "leave it out, or run as root");
 }
 
+/* Nothing stands in front of an unconfined command that could change its user. To run as the caller instead,
+ * who is root, is what nobody asked for. */
+static int refuse_unconfined_user(struct resolving *resolving, uid_t uid)
+{
+    struct asked asked = asked_key(resolving->policy, KEY_USER, "");
+
+    error_set(resolving->error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "mode-holds-nothing",
+              "%s %u: danger-full-access runs the command as the caller, user %u", asked.by, (unsigned)uid,
+              (unsigned)resolving->caller);
+    return error_hint(resolving->error, "start confine as that user, or choose --mode workspace-write");
+}
+
 int resolve_user(struct resolving *resolving, const struct opened *workspace)
 {
     struct resolved *resolved = resolving->resolved;
@@ -167,6 +179,9 @@ int resolve_user(struct resolving *resolving, const struct opened *workspace)
     if (resolving->caller != 0) {
         if (policy->user == USER_ID && policy->user_id != resolving->caller)
             return refuse_user(resolving, policy->user_id);
+    } else if (resolved->mode == MODE_DANGER_FULL_ACCESS) {
+        if (policy->user == USER_ID && policy->user_id != resolving->caller)
+            return refuse_unconfined_user(resolving, policy->user_id);
     } else if (policy->user == USER_ID) {
         resolved->uid = policy->user_id;
     } else if (policy->user == USER_OWNER && workspace->fd >= 0) {

@@ -52,6 +52,9 @@ enum enforcement report_enforcement(const struct report *report)
     }
     if (!something)
         return ENFORCEMENT_NONE;
+    /* Its limits are all that an unconfined run claims: whoever looks for the word means the boundary. */
+    if (report->resolved->mode == MODE_DANGER_FULL_ACCESS)
+        return ENFORCEMENT_PARTIAL;
     return all ? ENFORCEMENT_FULL : ENFORCEMENT_PARTIAL;
 }
 
@@ -187,6 +190,11 @@ static void add_network(const struct report *report, struct sentences *sentences
     text_free(&names);
 }
 
+static bool is_unconfined(const struct report *report)
+{
+    return report->resolved && report->resolved->mode == MODE_DANGER_FULL_ACCESS;
+}
+
 static void add_gaps(const struct report *report, struct sentences *sentences)
 {
     struct text names = {0};
@@ -199,6 +207,11 @@ static void add_gaps(const struct report *report, struct sentences *sentences)
         add_sentence(sentences, " No process of the command was started.");
     else if (report_enforcement(report) == ENFORCEMENT_NONE)
         add_sentence(sentences, " Nothing was enforced.");
+    else if (count == 0 && is_unconfined(report))
+        add_sentence(sentences, " Nothing but its limits was enforced.");
+    else if (is_unconfined(report))
+        add_sentence(sentences, " Nothing but its limits was enforced, and in part: %s.",
+                     names.data ? names.data : "?");
     else if (count == 0)
         add_sentence(sentences, " Everything that the policy claims was enforced and shown.");
     else
@@ -329,7 +342,8 @@ void report_summary(const struct report *report, char *buffer, size_t size)
     add_network(report, &sentences);
     add_gaps(report, &sentences);
     add_planted(&report->planted, &sentences);
-    if (outcome->kind == OUTCOME_NOT_STARTED || report_enforcement(report) == ENFORCEMENT_NONE)
+    if (outcome->kind == OUTCOME_NOT_STARTED || report_enforcement(report) == ENFORCEMENT_NONE ||
+        is_unconfined(report))
         return;
     add_approvals(report, &sentences);
     add_denials(report, &sentences);

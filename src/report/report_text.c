@@ -130,7 +130,10 @@ static void add_notable(const struct report *report, bool everything, struct tex
     if (outcome->kind == OUTCOME_NOT_STARTED)
         return;
     if (resolved && resolved->mode == MODE_DANGER_FULL_ACCESS)
-        add_line(text, "danger-full-access: nothing was enforced, every surface was open");
+        add_line(text,
+                 report_enforcement(report) == ENFORCEMENT_NONE
+                     ? "danger-full-access: nothing was enforced, every surface was open"
+                     : "danger-full-access: nothing but limits was enforced, every other surface was open");
     if (outcome->kind == OUTCOME_TIMED_OUT)
         add_linef(text, "the time limit ended the run after %llu ms", (unsigned long long)outcome->wall_ms);
     if (outcome->kind == OUTCOME_LIMIT)

@@ -265,7 +265,7 @@ TEST(danger_is_said_unless_quiet)
 
     resolved.mode = MODE_DANGER_FULL_ACCESS;
     report_people(&report, 0, &text);
-    check_has(text.data, "nothing was enforced");
+    check_has(text.data, "nothing but limits was enforced");
     text_free(&text);
     report_people(&report, -1, &text);
     check_int((long)text.length, 0);

@@ -111,6 +111,12 @@ call "$confine" run $backend -v -w . -- true
 grep -q '^confine: Ran true in ' "$dir/err" && grep -q '^confine:     fs.write .*landlock (attested)' "$dir/err" &&
     ! grep -qv '^confine: ' "$dir/err"
 result $? "-v says everything, each line begins alike"
+call run_with_report -m danger-full-access --timeout 1m -- true
+report 'r["enforcement"] == "partial" and r["gaps"] == [] and "Nothing but its limits was enforced." in r["summary"] and s["limit.time"]["state"] == "enforced"'
+result $? "danger-full-access with a limit is not called full"
+call "$confine" run -m danger-full-access --timeout 1m -- true
+has_line "danger-full-access: nothing but limits was enforced"
+result $? "nor said to hold more"
 call "$confine" run -m danger-full-access -- true
 has_line "danger-full-access: nothing was enforced"
 result $? "danger-full-access is said"

@@ -87,6 +87,21 @@ call "$confine" run -m danger-full-access --env TMPDIR=/nowhere -- sh -c 'echo "
 result $? "but where nothing is confined"
 refused "usage error, too" 125 unknown-option "did you mean --mode?" --mdoe x -- touch "$dir/ran"
 refused "danger holds nothing" 125 mode-holds-nothing "--require" -m danger-full-access --require full -- touch "$dir/ran"
+for words in "--planted quarantine" "--planted report" "--tmp private" "--tmp ./" "--caches private" "--user owner" --wait-all "--denials on"; do
+    refused "danger does not do: $words" 125 mode-holds-nothing "option ${words% *}: danger-full-access enforces nothing" -m danger-full-access $words -- touch "$dir/ran"
+done
+for limit in file_size tmp_size; do
+    refused "danger does not hold the limit $limit" 125 mode-holds-nothing "cannot hold limit.$limit" -m danger-full-access --limit $limit=1M -- touch "$dir/ran"
+done
+echo "{\"policy\": 1, \"user\": $(($(id -u) + 1))}" >"$dir/user.json"
+call "$confine" run -m danger-full-access --policy "$dir/user.json" -- touch "$dir/ran"
+[ "$status" -eq 125 ] && has_line "user.json:1" && has_way_out && [ ! -e "$dir/ran" ]
+result $? "danger runs nothing as root that a file gives to another user"
+for allowed in "--caches off" "--user keep" "--denials auto" "-n host" "--readable all" "--clean-env" "--timeout 1m" "--limit output=1M"; do
+    call "$confine" run -m danger-full-access $allowed -- true
+    [ "$status" -eq 0 ]
+    result $? "danger goes with $allowed"
+done
 refused "a terminal that run does not give" 125 not-in-this-version "use confine exec" --tty inherit -- touch "$dir/ran"
 refused "required and opened" 125 require-opened "net.tcp is opened" --open net.tcp --require net.tcp -- touch "$dir/ran"
 refused "nothing optional in a workspace" 125 path-missing "(create it first)" -w "$dir/nowhere?" -- touch "$dir/ran"
