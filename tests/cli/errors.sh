@@ -30,6 +30,18 @@ else
     skip "kernels without Landlock" "no C compiler"
 fi
 
+# What starts there would be process 1 of a namespace that is not ours, and its end would wait for all the others.
+apart=(unshare --pid)
+[ "$(id -u)" -eq 0 ] || apart=(unshare --user --pid)
+if "${apart[@]}" true 2>/dev/null; then
+    wrapper=("${apart[@]}")
+    refused "children in another process namespace" 125 children-elsewhere "--fork" $backend -w . -- "${ran[@]}"
+    refused "the same, unconfined" 125 children-elsewhere "--fork" --mode danger-full-access -- "${ran[@]}"
+    wrapper=()
+else
+    skip "children in another process namespace" "unshare --pid is refused here"
+fi
+
 # --- the launcher
 mkdir -p "$dir/alone/bin"
 cp "$confine" "$dir/alone/bin/confine"
