@@ -147,7 +147,7 @@ if cc -O1 -o "$dir/swap" "$here/swap.c" 2>"$dir/why"; then
         how=run
         [ $((i % 2)) -eq 0 ] || how=exec
         call "$confine" $how $backend -w other --write s/sub/x -- sh -c 'for d in sub swap outside; do echo x >"../s/$d/x/made" && exit 0; done 2>/dev/null; exit 3'
-        case $status in 0 | 3) granted=$((granted + 1)) ;; 125) refusals=$((refusals + 1)) ;; *) why "status $status" ;; esac
+        case $status in 0 | 3) granted=$((granted + 1)) ;; 125) refusals=$((refusals + 1)) ;; *) why "$how: status $status: $(cat "$dir/err")" ;; esac
         call "$confine" $how $backend -w other --hide h/sub/key -- cat ../h/sub/key ../h/empty/key
         case $status in 125) refusals=$((refusals + 1)) ;; *) hid=$((hid + 1)) ;; esac
         ! grep -q swapped-key "$dir/out" || leaks=$((leaks + 1))

@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 static char target[2048], work[2048];
@@ -130,7 +132,15 @@ static int farther(void)
     return open("turn0", O_WRONLY | O_CREAT, 0600) < 0 ? 0 : 1;
 }
 
-static unsigned state = 1;
+static uint64_t now_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000U + (uint64_t)now.tv_nsec / 1000U;
+}
+
+static unsigned state = 1; /* of the dice: another one, another garbage */
 
 static unsigned dice(void)
 {
@@ -140,16 +150,20 @@ static unsigned dice(void)
 
 static int garbage(void)
 {
+    const unsigned seed = state;
     static const long calls[] = {SYS_openat,    SYS_mkdirat,  SYS_unlinkat, SYS_renameat2, SYS_linkat,
                                  SYS_symlinkat, SYS_truncate, SYS_fchmodat, SYS_utimensat, SYS_connect,
                                  SYS_bind,      SYS_sendto,   SYS_setxattr, SYS_fchmod,    SYS_fchownat};
     static char bytes[3 * 4096];
+    uint64_t longest = 0;
     int sockets[3] = {socket(AF_INET, SOCK_STREAM, 0), socket(AF_INET6, SOCK_DGRAM, 0),
                       socket(AF_UNIX, SOCK_STREAM, 0)};
 
     chdir(work);
+    signal(SIGPIPE, SIG_IGN); /* one of them may be a sendto to nobody */
     for (int i = 0; i < 4000; i++) {
         long args[6];
+        uint64_t began;
 
         for (size_t at = 0; at < sizeof(bytes); at += 1 + dice() % 64)
             bytes[at] = (char)(dice() % 8 == 0 ? '/' : dice() % 8 == 0 ? '.' : dice());
@@ -159,9 +173,13 @@ static int garbage(void)
                       : dice() % 2      ? (long)(dice() % 8) - 100
                                         : sockets[dice() % 3];
         /* Nothing of it may close or shut what the others need. */
+        began = now_us();
         syscall(calls[dice() % (sizeof(calls) / sizeof(calls[0]))], args[0], args[1], args[2], args[3],
                 args[4], args[5]);
+        if (now_us() - began > longest)
+            longest = now_us() - began;
     }
+    printf("seed %u: the longest call took %llu us\n", seed, (unsigned long long)longest);
     return 0;
 }
 
@@ -278,8 +296,10 @@ int main(int argc, char **argv)
                 {"farther", farther},         {"garbage", garbage}, {"names", names},       {"many", many},
                 {"interrupted", interrupted}, {"ring", ring},       {"outlive", outlive}};
 
-    if (argc != 4)
+    if (argc < 4 || argc > 5)
         return 99;
+    if (argc == 5)
+        state = (unsigned)strtoul(argv[4], NULL, 10);
     snprintf(target, sizeof(target), "%s", argv[2]);
     snprintf(work, sizeof(work), "%s", argv[3]);
     for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]); i++)
