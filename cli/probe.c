@@ -51,6 +51,7 @@ static const struct {
     {"no-records", "Landlock writes none on this kernel (ABI 7, Linux 6.15)"},
     {"no-capability", "the caller has no CAP_AUDIT_READ"},
     {"audit-off", "audit is off, and is not switched on for a run"},
+    {"audit-panics", "a lost record ends the machine here, and a command could make too many"},
     {"other-namespace", "only the machine's first network and process namespaces have it"},
     {"audit-refused", "the kernel lets this caller listen to nothing"},
 };

@@ -26,6 +26,26 @@ static void grant(const struct chain *chain, int ruleset, const char *path, uint
     domain_close(fd, path);
 }
 
+/* Goes through the options; with a RULESET of -1 they are only looked at. Return: the index of the first word
+ * that is no option. */
+static size_t each_path(const struct chain *chain, int ruleset)
+{
+    const char *path;
+    size_t at = 1;
+
+    while (chain->argv[at]) {
+        uint64_t access = HANDLED;
+
+        if (chain_option(chain, &at, "--ro", &path))
+            access = READ_ACCESS;
+        else if (!chain_option(chain, &at, "--rw", &path))
+            break;
+        if (ruleset >= 0)
+            grant(chain, ruleset, path, access);
+    }
+    return at;
+}
+
 static int left = -1; /* the ruleset, to be entered later */
 
 static void audit_later(struct chain *chain)
@@ -41,24 +61,13 @@ static void audit_later(struct chain *chain)
 int audit_run(struct chain *chain)
 {
     struct landlock_ruleset_attr attr = {.handled_access_fs = HANDLED};
-    const char *path;
     char **command;
-    size_t at = 1;
-    int ruleset;
 
     chain_set_dumpable(chain, false);
+    command = chain_command(chain, each_path(chain, -1));
     domain_need(chain, domain_abi(chain), LANDLOCK_LOG_SINCE, "audit");
-    ruleset = domain_ruleset(chain, &attr);
-    for (;;) {
-        if (chain_option(chain, &at, "--ro", &path))
-            grant(chain, ruleset, path, READ_ACCESS);
-        else if (chain_option(chain, &at, "--rw", &path))
-            grant(chain, ruleset, path, HANDLED);
-        else
-            break;
-    }
-    command = chain_command(chain, at);
-    left = ruleset;
+    left = domain_ruleset(chain, &attr);
+    each_path(chain, left);
     chain->later = audit_later;
     if (!chain->fused)
         chain_do_later(chain);

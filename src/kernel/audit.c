@@ -22,6 +22,7 @@
 #define CAN_AUDIT_READ   37
 #define MESSAGE_GET      1000 /* AUDIT_GET */
 #define MESSAGE_REQUEST  1
+#define FAILURE_PANICS   2 /* AUDIT_FAIL_PANIC */
 #define STATUS_MS        1000
 #define FIRST_PIDS       0xEFFFFFFCU /* the kernel's own numbers of what is there from the start */
 #define ROOM_FOR_RECORDS (8 * 1024 * 1024)
@@ -102,7 +103,7 @@ int audit_listen(void)
     return fd;
 }
 
-int audit_status(bool *ret_on, uint32_t *ret_lost)
+int audit_status(struct audit_state *state)
 {
     struct netlink_address kernel = {.family = FAMILY_NETLINK};
     struct {
@@ -123,21 +124,25 @@ int audit_status(bool *ret_on, uint32_t *ret_lost)
         return -EIO;
     if (message.head.type != MESSAGE_GET)
         return -EPERM;
-    *ret_on = message.words.enabled != 0;
-    *ret_lost = message.words.lost;
+    *state = (struct audit_state){.on = message.words.enabled != 0,
+                                  .panics = message.words.failure == FAILURE_PANICS,
+                                  .lost = message.words.lost};
     return 0;
 }
 
 const char *audit_unreadable(void)
 {
-    bool on = true;
-    uint32_t lost;
+    struct audit_state state;
     int fd;
 
     if (!may_read())
         return "no-capability";
-    if (audit_status(&on, &lost) == 0 && !on) /* the usual answer to root, and all that it pays */
-        return "audit-off";
+    if (audit_status(&state) == 0) {
+        if (!state.on) /* the usual answer to root, and all that it pays */
+            return "audit-off";
+        if (state.panics) /* a command can be refused faster than records are written */
+            return "audit-panics";
+    }
     if (is_elsewhere())
         return "other-namespace";
     fd = audit_listen();

@@ -14,16 +14,21 @@
 #define AUDIT_TYPE_DOMAIN  1424 /* a layer of Landlock is first told of, or has gone */
 
 /* audit_unreadable() - why not, as a static kebab-case word: `no-capability`, without asking the kernel for
- * more; `other-namespace`; `audit-refused`; `audit-off`. NULL: it can be read, and nobody says that it is
- * off. */
+ * more; `other-namespace`; `audit-refused`; `audit-off`; `audit-panics`. NULL: it can be read, and nobody
+ * says that it is off. */
 const char *audit_unreadable(void);
 
 /* audit_listen() - a socket on which the records arrive, those that matter here alone; the caller's. Return:
  * it, or -errno. */
 int audit_listen(void);
 
-/* audit_status() - asks whether audit is on, and how many records the kernel has lost since it started.
- * Return: 0, or -errno where that may not be asked. */
-int audit_status(bool *ret_on, uint32_t *ret_lost);
+struct audit_state {
+    bool on;
+    bool panics;   /* the kernel ends with the machine where a record is lost */
+    uint32_t lost; /* records, since the machine started */
+};
+
+/* audit_status() - Return: 0, or -errno where that may not be asked. */
+int audit_status(struct audit_state *state);
 
 #endif

@@ -39,7 +39,7 @@ void audit_clear(struct audit *audit)
 int audit_begin(struct audit *audit, const struct resolved *resolved, const struct plan *plan,
                 struct report *report)
 {
-    bool on;
+    struct audit_state state;
     int ends[2];
 
     audit->resolved = resolved;
@@ -51,7 +51,8 @@ int audit_begin(struct audit *audit, const struct resolved *resolved, const stru
     audit->source = audit_listen();
     if (audit->source < 0) /* it could be read a moment ago */
         return 0;
-    audit->counts_lost = audit_status(&on, &audit->lost) == 0;
+    audit->counts_lost = audit_status(&state) == 0;
+    audit->lost = audit->counts_lost ? state.lost : 0;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return -errno;
     audit->wire = ends[0];
@@ -268,12 +269,11 @@ static void join(struct audit *audit)
 {
     struct denial_list *denials = &audit->report->denials;
     struct denial_audit *seen = &denials->audit;
-    uint32_t lost;
-    bool on;
+    struct audit_state state;
 
     seen->read = true;
-    seen->lost_known = audit->counts_lost && audit_status(&on, &lost) == 0;
-    seen->lost = seen->lost_known ? lost - audit->lost : 0;
+    seen->lost_known = audit->counts_lost && audit_status(&state) == 0;
+    seen->lost = seen->lost_known ? state.lost - audit->lost : 0;
     seen->complete = seen->complete && audit->ended && !audit->short_of;
     for (size_t i = 0; i < audit->told_count; i++)
         join_one(audit, &audit->told[i]);

@@ -7,6 +7,8 @@ link=$links/audit-run
 
 run "$link" true
 is 'no --' "$status|$err" '125|audit-run: fatal: true: usage: unknown option (and `--` must stand before the command)'
+run "$link" --ro /
+is 'nothing behind the options' "$status|$err" '125|audit-run: fatal: usage: missing `--` and a command'
 run "$link" --ro / --
 is 'no command' "$status|$err" '125|audit-run: fatal: usage: no command after `--`'
 run "$link" --ro "$test_dir/none" -- true
