@@ -63,6 +63,8 @@ static int resolve_confined(struct resolving *resolving)
     if (r == 0)
         r = resolve_hidden(resolving);
     if (r == 0)
+        r = resolve_hidden_cwd(resolving);
+    if (r == 0)
         r = resolve_devices(resolving);
     if (r == 0)
         r = resolve_edges(resolving);

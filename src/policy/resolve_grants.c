@@ -463,6 +463,13 @@ static bool is_readable_inside(const struct resolved *resolved, const char *path
     return false;
 }
 
+static int refuse_cwd(struct resolving *resolving, const char *by, const char *path)
+{
+    error_set(resolving->error, ERROR_POLICY_INVALID, EACCES, "cwd-unreadable",
+              "%s %s: the command may not read the directory that it would start in", by, QUOTE(path));
+    return error_hint(resolving->error, "add --read for it, or start elsewhere with --chdir");
+}
+
 int resolve_cwd(struct resolving *resolving)
 {
     struct resolved *resolved = resolving->resolved;
@@ -492,13 +499,35 @@ int resolve_cwd(struct resolving *resolving)
     }
     if (r < 0)
         return r;
-    if (resolved->mode != MODE_DANGER_FULL_ACCESS && !is_readable_inside(resolved, opened.path)) {
-        error_set(resolving->error, ERROR_POLICY_INVALID, EACCES, "cwd-unreadable",
-                  "%s %s: the command may not read the directory that it would start in", asked.by,
-                  QUOTE(asked.value));
-        return error_hint(resolving->error, "add --read for it, or start elsewhere with --chdir");
-    }
+    if (resolved->mode != MODE_DANGER_FULL_ACCESS && !is_readable_inside(resolved, opened.path))
+        return refuse_cwd(resolving, asked.by, asked.value);
     resolved->cwd_fd = steal_fd(&opened.fd);
     resolved->cwd = steal_pointer(&opened.path);
+    return 0;
+}
+
+/* Is the start directory in something that is granted in a directory that is hidden as a whole? */
+static bool is_granted_below(const struct resolved *resolved, const char *hidden)
+{
+    for (size_t i = 0; i < resolved->path_count; i++)
+        if ((resolved->paths[i].grant == GRANT_READ || resolved->paths[i].grant == GRANT_WRITE) &&
+            path_contains(hidden, resolved->paths[i].path) &&
+            path_contains(resolved->paths[i].path, resolved->cwd))
+            return true;
+    return false;
+}
+
+/* Where it is hidden, a link would fail to enter it, or the command would read nothing of its own directory.
+ */
+int resolve_hidden_cwd(struct resolving *resolving)
+{
+    const struct resolved *resolved = resolving->resolved;
+    struct asked asked = asked_key(resolving->policy, KEY_CHDIR, "");
+
+    for (size_t i = 0; i < resolved->hidden_count; i++)
+        if (path_contains(resolved->hidden[i].path, resolved->cwd) &&
+            !is_granted_below(resolved, resolved->hidden[i].path))
+            return refuse_cwd(resolving, resolving->policy->chdir ? asked.by : "the start directory",
+                              resolved->cwd);
     return 0;
 }

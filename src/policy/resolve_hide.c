@@ -128,8 +128,10 @@ static int find_parent(struct hiding *hiding, const struct opened *opened, bool 
     struct stat st;
     int r = 0;
 
-    if (!slash[1])
-        return error_set(error, ERROR_POLICY_INVALID, 0, "hide-too-wide", "--hide /: nothing would be left");
+    if (!slash[1]) {
+        error_set(error, ERROR_POLICY_INVALID, 0, "hide-too-wide", "--hide /: nothing would be left");
+        return error_hint(error, "--readable listed hides all that is not the system's or named with --read");
+    }
     hidden->parent = lookup_find(&hiding->by_parent, path, length);
     if (hidden->parent == LOOKUP_NONE)
         r = add_parent(hiding, path, length, &hidden->parent);

@@ -298,6 +298,9 @@ int resolve_grants(struct resolving *resolving);
 int merge_grants(struct resolving *resolving);
 int resolve_cwd(struct resolving *resolving);
 
+/* resolve_hidden_cwd() - refuse a start directory that is hidden; behind resolve_hidden(). */
+int resolve_hidden_cwd(struct resolving *resolving);
+
 /* --- resolve_wide.c --- */
 int refuse_wide(struct resolving *resolving, const struct asked *asked, const char *path);
 int refuse_wide_write(struct resolving *resolving, const struct asked *asked, const char *path);

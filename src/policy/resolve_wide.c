@@ -328,8 +328,9 @@ int refuse_socket(struct resolving *resolving, const struct asked *asked, const 
 
 static int refuse_node(struct resolving *resolving, const struct asked *asked, const char *why)
 {
-    return error_set(resolving->error, ERROR_POLICY_INVALID, EPERM, "device-refused", "%s %s: %s", asked->by,
-                     QUOTE(asked->value), why);
+    error_set(resolving->error, ERROR_POLICY_INVALID, EPERM, "device-refused", "%s %s: %s", asked->by,
+              QUOTE(asked->value), why);
+    return error_hint(resolving->error, "leave it out: no command gets it");
 }
 
 /* Somebody may sit there: a virtual console, a serial line, a pseudo-terminal; or keys are read and made

@@ -114,8 +114,8 @@ int run_error_exec(struct error *error, int errnum, const char *command, int cwd
         }
     if (there && errnum == ENOENT && view) {
         reason = "not-in-view";
-        why = "it, or the interpreter that it names, is not there inside, where /tmp, /run and /dev/shm are "
-              "private";
+        why = "it, or the interpreter that it names, is not there inside: hidden, or in /tmp, /run or "
+              "/dev/shm, which are private";
         hint = "show it with --read PATH, or put it into the workspace";
         status = 126;
     } else if (there && errnum == ENOENT) {

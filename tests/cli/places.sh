@@ -50,6 +50,13 @@ refused "no repository" 125 no-repository "holds a .git" $backend -w @git -- "${
 ln -s loop "$dir/loop"
 refused "a link to itself" 125 link-loop "symbolic links" $backend -w loop -- "${ran[@]}"
 long=$(printf 'x%.0s' $(seq 300))
+mkdir -p "$dir/dark/below"
+refused "a start directory that is hidden" 125 cwd-unreadable "--chdir $dir/dark/below: the command may not read" $backend --hide "$dir/dark" -C "$dir/dark/below" -- "${ran[@]}"
+call "$confine" run $backend --hide "$dir/dark" --read "$dir/dark/below" -C "$dir/dark/below" -- pwd
+[ "$status" -eq 0 ] && [ "$(cat "$dir/out")" = "$dir/dark/below" ]
+result $? "and shown again"
+refused "everything hidden" 125 hide-too-wide "(--readable listed" $backend --hide / -- "${ran[@]}"
+refused "a device that no command gets" 125 device-refused "(leave it out" $backend --device /dev/kmsg -- "${ran[@]}"
 refused "a name that is too long" 125 path-unreachable "too long" $backend -w "$long" -- "${ran[@]}"
 mkdir gone
 wrapper=(sh -c 'cd gone && rmdir ../gone && exec "$@"' sh)
