@@ -10,6 +10,7 @@
 #include "fence/fence.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -25,6 +26,15 @@ static int check_socket(struct error *error)
     error_set(error, ERROR_USAGE, EINVAL, "no-socket",
               "stdin: a fence answers on a socket, and this is none");
     return error_hint(error, "start it from a program, with one of socketpair(AF_UNIX, SOCK_SEQPACKET)");
+}
+
+/* Who says that nothing may run does not mean that its files may be had. */
+static int refuse_all(const struct policy *policy, struct error *error)
+{
+    if (!policy->backend || strcmp(policy->backend, "refuse") != 0)
+        return 0;
+    error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "refuse", "the backend refuse opens nothing");
+    return error_hint(error, "choose another one: --backend auto");
 }
 
 int command_fence(char **argv, char **envp)
@@ -45,6 +55,8 @@ int command_fence(char **argv, char **envp)
     r = r == 0 ? listens : r;
     if (r == 0)
         r = confinement_resolve(&confinement, &options, envp, &error);
+    if (r == 0)
+        r = refuse_all(&confinement.policy, &error);
     if (r == 0)
         r = fence_serve(&confinement.resolved, STDIN_FILENO, &error);
     if (r < 0 && listens == 0)

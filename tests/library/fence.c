@@ -300,6 +300,11 @@ TEST(a_policy_that_is_refused_is_no_fence)
     check_has(json, "no/where");
     check(fence == NULL);
     confine_free(json);
+    options.words = (const char *const[]){"--backend", "refuse", NULL};
+    check_int(confine_fence_new(&options, &fence, &json), CONFINE_E_REFUSED);
+    check_has(json, "the backend refuse opens nothing");
+    check(fence == NULL);
+    confine_free(json);
     options.descriptor_count = 1;
     options.descriptors = &(int){0};
     fence = (void *)&options; /* which no handle may be given back as */
