@@ -43,7 +43,8 @@ int proposal_generalise(struct proposal *proposal);
 /* proposal_words() - the same as options of a run: `--write=/x`. Return: 0 or -ENOMEM. */
 int proposal_words(const struct proposal *proposal, struct strings *words);
 
-/* proposal_write() - as a policy file. @report: of the run: workspace and mode are its own. */
+/* proposal_write() - as a policy file. @report: of the run: workspace, mode and whether what may be read is
+ * listed are its own. */
 void proposal_write(const struct proposal *proposal, const json_t *report, struct writer *writer);
 
 void proposal_free(struct proposal *proposal);

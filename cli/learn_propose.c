@@ -260,10 +260,28 @@ static int merge_one(struct proposal *proposal, bool deep)
     return r < 0 ? r : directory != NULL;
 }
 
+/* A directory may be asked for after what is in it. Return: 0 or -ENOMEM. */
+static int join_inner(struct proposal *proposal)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < proposal->count && r == 0; i++) {
+        const struct learned *item = &proposal->items[i];
+
+        if (!kinds[kind_of(item->key)].path || count_beside(proposal, item->key, item->value, true) < 2)
+            continue;
+        r = merge(proposal, item->key, item->value);
+        i = SIZE_MAX; /* lines have moved: begin again */
+    }
+    return r;
+}
+
 int proposal_generalise(struct proposal *proposal)
 {
-    int r;
+    int r = join_inner(proposal);
 
+    if (r < 0)
+        return r;
     do
         r = merge_one(proposal, false);
     while (r > 0);
@@ -324,6 +342,17 @@ static const char *find_value(const struct proposal *proposal, const char *key)
     return NULL;
 }
 
+/* Was what may be read listed? Only then is reading looked at. */
+static bool looks_at_reading(const json_t *report)
+{
+    const json_t *covers = json_object_get(json_object_get(report, "denials"), "covers");
+
+    for (size_t i = 0; i < json_array_size(covers); i++)
+        if (strcmp(json_string_value(json_array_get(covers, i)), "fs.read") == 0)
+            return true;
+    return false;
+}
+
 void proposal_write(const struct proposal *proposal, const json_t *report, struct writer *writer)
 {
     const char *workspace = json_string_value(json_object_get(report, "workspace"));
@@ -334,6 +363,9 @@ void proposal_write(const struct proposal *proposal, const json_t *report, struc
     writer_text(writer, "mode", mode ? mode : text_of(json_object_get(report, "mode"), "effective"));
     if (workspace)
         writer_text(writer, "workspace", workspace);
+    /* Without it the lines for reading would say nothing: everything could be read. */
+    if (looks_at_reading(report))
+        writer_text(writer, "readable", "listed");
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
         if (strcmp(kinds[i].key, "allow") != 0 && strcmp(kinds[i].key, "mode") != 0 &&
             strcmp(kinds[i].key, "network") != 0)

@@ -73,6 +73,16 @@ for backend in namespace landlock; do
     learn -b $backend -- nosuchcommand
     [ "$status" -eq 127 ] && [ ! -s "$dir/out" ]
     result $? "$backend: of a command that is not there neither"
+    # What is read: of a directory and what is in it, the directory is one line; and the policy lists by itself.
+    mkdir -p "$out/there/in" "$out/else"
+    echo x | tee "$out/there/one" "$out/there/in/two" >"$out/else/three"
+    reads="cat $out/there/one $out/there/in/two && ls $out/there"
+    learn -b $backend --readable listed --verify -- sh -c "$reads"
+    check "$backend: a directory that is read, and what is in it" 0 "[r['path'] for r in d['read']] == ['$out/there'] and d['readable'] == 'listed'"
+    cat "$dir/out" >"$out/policy.json"
+    "${user[@]}" "$confine" run -q -b $backend --policy "$out/policy.json" -- sh -c "$reads && ! cat $out/else/three" >"$dir/out" 2>"$dir/err"
+    result $? "$backend: by itself it reads that, and nothing beside it"
+    rm -rf "$out"/there/* "$out/else"
     learn -b $backend -- sh -c 'exit 7'
     check "$backend: a command's own failure is no refusal" 0 '"write" not in d'
     learn -b $backend --verify -- sh -c 'exit 7'
