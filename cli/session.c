@@ -212,7 +212,7 @@ static int list(const struct options *options, char **envp, struct error *error)
         r = session_list(&place, &entries, &count, error);
     fd_close(place.fd);
     if (r < 0)
-        return cli_fail(error);
+        return cli_fail_json(error, options->json);
     writer_object(&writer, NULL);
     writer_text(&writer, "schema", "confine/sessions/1");
     writer_array(&writer, "sessions");
@@ -237,7 +237,7 @@ static int list(const struct options *options, char **envp, struct error *error)
     if (r == 0)
         r = cli_print(options->json ? &writer.text : &text);
     else
-        r = cli_fail(error);
+        r = cli_fail_json(error, options->json);
     text_free(&writer.text);
     text_free(&text);
     return r;
@@ -324,7 +324,7 @@ int command_session(char **argv, char **envp)
     if (r == 0 && options.help)
         return print_help();
     if (r < 0)
-        return cli_fail(&error);
+        return cli_fail_json(&error, options.json);
     if (verbs[verb].named && !name)
         return fail_name(verb, argv[1]);
     if (verb == VERB_START)

@@ -12,6 +12,9 @@ call "$confine" session start dev --owner $$
 result $? 'start says the name and nothing else'
 [ "$(timeout 60 "$confine" session start other --owner $$)" = other ]
 result $? 'and leaves nobody waiting for its output'
+call "$confine" session list --json x
+[ "$status" -eq 125 ] && has_line "takes no such word" && grep -q '"reason": "unexpected-word"' "$dir/out"
+result $? 'what is wrong with a list is an object, too'
 call "$confine" session list --json
 python3 - "$dir/out" $$ <<'P' >>"$dir/why" 2>&1
 import json, sys
