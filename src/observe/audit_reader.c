@@ -124,7 +124,7 @@ static bool read_record(void)
 /* A word of the supervisor's, or the end of the run. */
 static void hear(void)
 {
-    struct audit_order order;
+    struct audit_order order = {0};
     long got = kernel_call(SYS_read, AUDIT_WIRE, KERNEL_PTR(&order), sizeof(order), 0, 0, 0);
 
     if (got == -EINTR)
