@@ -13,7 +13,8 @@
 
 #define DEEP          20000
 #define MANY          100000
-#define FLIP_SECONDS  3  /* how long is swapped, and */
+#define FLIP_SECONDS  2  /* how long is swapped, */
+#define FLIP_LONG     30 /* or that with CONFINE_LONG, and */
 #define FLIP_AT_MOST  40 /* how long it may take until enough has been: a loaded machine is slow */
 #define FLIP_EXCHANGE 2  /* RENAME_EXCHANGE */
 
@@ -301,10 +302,11 @@ static void *flip(void *unused)
     return NULL;
 }
 
-/* Some seconds at least, and until enough was tried to mean something. */
+/* For some time at least, and until enough was tried to mean something. */
 static bool go_on(time_t seconds, bool enough)
 {
-    return seconds < FLIP_SECONDS || (!enough && seconds < FLIP_AT_MOST);
+    return seconds < (getenv("CONFINE_LONG") ? FLIP_LONG : FLIP_SECONDS) ||
+           (!enough && seconds < FLIP_AT_MOST);
 }
 
 TEST_IN(a_swapped_name_never_leads_outside, 60)
