@@ -117,8 +117,10 @@ static unsigned unit_at(const char *at)
 {
     char digits[5] = "";
 
-    strncpy(digits, at, 4);
-    return strspn(digits, "0123456789abcdefABCDEF") == 4 ? (unsigned)strtoul(digits, NULL, 16) : 0;
+    if (strspn(at, "0123456789abcdefABCDEF") < sizeof(digits) - 1)
+        return 0;
+    memcpy(digits, at, sizeof(digits) - 1);
+    return (unsigned)strtoul(digits, NULL, 16);
 }
 
 /* CODE in UTF-8, behind TO. Return: behind that. */
