@@ -89,6 +89,28 @@ static bool promised_in_part(const struct resolved *resolved, const struct plan 
     return false;
 }
 
+/* What would hold a surface, where its reason says that; NULL: nothing that is known. */
+static const char *hint_of(const char *reason)
+{
+    static const struct {
+        const char *reason, *hint;
+    } hints[] = {
+        {"replaced-reappears",
+         "what is named (--hide PATH, --hide @credentials) is held by its name where mounts can"},
+        {"sizes-apart",
+         "use --backend namespace: bubblewrap bounds /tmp and /dev/shm each for itself, and no number "
+         "of files"},
+        {"no-cgroup", HOST_GROUP_HINT},
+        {"not-listed-mode", "name what may be reached: --allow RULE"},
+        {"readable-all", "say what may be read: --readable listed, and --read PATH"},
+    };
+
+    for (size_t i = 0; reason && i < ARRAY_SIZE(hints); i++)
+        if (strcmp(hints[i].reason, reason) == 0)
+            return hints[i].hint;
+    return NULL;
+}
+
 /* A surface that was named and that nothing of this plan holds: refuse. What merely is implied may be
  * partial. */
 static int refuse_unheld(const struct resolved *resolved, const struct plan *plan, struct error *error)
@@ -104,16 +126,8 @@ static int refuse_unheld(const struct resolved *resolved, const struct plan *pla
                   "the backend %s cannot hold %s here (%s): %s", plan->backend, surface_table[s].name,
                   claim->reason ? claim->reason : "no mechanism", surface_table[s].what);
         error_surface(error, surface_table[s].name);
-        if (claim->reason && strcmp(claim->reason, "replaced-reappears") == 0)
-            return error_hint(error, "what is named (--hide PATH, --hide @credentials) is held by its name "
-                                     "where mounts can");
-        if (claim->reason && strcmp(claim->reason, "sizes-apart") == 0)
-            return error_hint(error, "use --backend namespace: bubblewrap bounds /tmp and /dev/shm each for "
-                                     "itself, and no number of files");
-        if (claim->reason && strcmp(claim->reason, "no-cgroup") == 0)
-            return error_hint(error, "%s", HOST_GROUP_HINT);
-        if (claim->reason && strcmp(claim->reason, "not-listed-mode") == 0)
-            return error_hint(error, "name what may be reached: --allow RULE");
+        if (hint_of(claim->reason))
+            return error_hint(error, "%s", hint_of(claim->reason));
         if (claim->reason && strcmp(claim->reason, "not-asked") == 0)
             return error_hint(error, "set the limit that is required: --limit %s=VALUE",
                               strchr(surface_table[s].name, '.') + 1);
