@@ -159,8 +159,8 @@ static int act_behind(const struct wall *wall, int (*act)(void))
 
     parent = getpid();
     pid = fork();
-    if (pid == 0)
-        _exit(wall && wall_build(wall) ? 200 : act());
+    if (pid == 0) /* by number: a sanitizer's _exit() makes calls that it does not get here */
+        syscall(SYS_exit_group, wall && wall_build(wall) ? 200 : act());
     need(pid > 0 && waitpid(pid, &status, 0) == pid);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 300 + WTERMSIG(status);
 }
