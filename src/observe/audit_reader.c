@@ -186,7 +186,6 @@ static int load_filter(void)
     static const long calls[] = {SYS_ppoll,      SYS_read,         SYS_recvfrom,     SYS_write,
                                  SYS_exit_group, SYS_rt_sigreturn, SYS_clock_gettime};
     struct sock_filter code[5 + 2 * ARRAY_SIZE(calls)];
-    struct sock_fprog program = {.filter = code};
     unsigned short at = 0;
 
 #define ADD(CODE, YES, NO, K) code[at++] = (struct sock_filter){(uint16_t)(CODE), YES, NO, K}
@@ -200,11 +199,7 @@ static int load_filter(void)
     }
     ADD(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS);
 #undef ADD
-    program.len = at;
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-        return -errno;
-    return (int)kernel_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW,
-                            KERNEL_PTR(&program), 0, 0, 0);
+    return retreat_calls(code, at);
 }
 
 /* Two descriptors, the command's user, and no call that makes anything. Return: 0 or -errno. */

@@ -36,7 +36,6 @@ enum { AT_NR = 0, AT_ARCH = 4, AT_ARGS = 16 };
 static int load_filter(bool asks)
 {
     struct sock_filter code[72];
-    struct sock_fprog program = {.filter = code};
     unsigned short at = 0;
 
 #define ADD(CODE, YES, NO, K) code[at++] = (struct sock_filter){(uint16_t)(CODE), YES, NO, K}
@@ -74,11 +73,7 @@ static int load_filter(bool asks)
     }
     ADD(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS);
 #undef ADD
-    program.len = at;
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-        return -errno;
-    return (int)kernel_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW,
-                            KERNEL_PTR(&program), 0, 0, 0);
+    return retreat_calls(code, at);
 }
 
 /* Everything but the wire, which becomes 1: nobody may wait for an end that is held here. */
@@ -89,6 +84,16 @@ static int keep_wire(const struct observe_setup *setup)
     if (kernel_call(SYS_close_range, OBSERVE_WIRE + 1, ~0U, 0, 0, 0, 0) < 0)
         return -EIO;
     return fcntl(setup->wire, F_GETFD) < 0 ? 0 : -EIO; /* it was above */
+}
+
+int retreat_calls(struct sock_filter *code, size_t count)
+{
+    struct sock_fprog program = {.len = (unsigned short)count, .filter = code};
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return -errno;
+    return (int)kernel_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW,
+                            KERNEL_PTR(&program), 0, 0, 0);
 }
 
 int retreat_user(const struct resolved *resolved)
