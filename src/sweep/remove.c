@@ -124,15 +124,16 @@ static struct level *top(struct tree *tree)
 }
 
 /* Gives the owner's rights back to the directory behind @object, which is O_PATH: by that descriptor and
- * never by a name, which could be a link to something outside by now. */
+ * never by a name, which could be a link to something outside by now. Without a set-ID bit, which the wall
+ * refuses. */
 static bool open_up(int object, mode_t mode)
 {
     char path[64];
 
-    if (syscall(SYS_fchmodat2, object, "", (mode & 07777) | S_IRWXU, AT_EMPTY_PATH) == 0)
+    if (syscall(SYS_fchmodat2, object, "", (mode & 0777) | S_IRWXU, AT_EMPTY_PATH) == 0)
         return true;
     snprintf(path, sizeof(path), "/proc/self/fd/%d", object);
-    return chmod(path, (mode & 07777) | S_IRWXU) == 0;
+    return chmod(path, (mode & 0777) | S_IRWXU) == 0;
 }
 
 /* Forgets the way and stands at the root again, whose mode the tree's maker could change as well. */

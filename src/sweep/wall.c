@@ -53,8 +53,27 @@ static const int changing_calls[] = {
 /* Anything but reading; the last two are O_TMPFILE's own bit, and 0 where a libc's O_ACCMODE has O_PATH. */
 #define OPEN_OTHER ((O_ACCMODE & 3) | O_CREAT | O_TRUNC | O_APPEND | 020000000)
 
+#define SET_ID 06000
+
+/* What a call may not have, bit by bit, in one of its arguments. */
+struct refusal {
+    int call;
+    unsigned argument;
+    uint32_t bits;
+};
+
+static const struct refusal looking_refusals[] = {{SYS_openat, 2, OPEN_OTHER}};
+
+static const struct refusal changing_refusals[] = {
+    {SYS_openat, 3, SET_ID},   {SYS_mkdirat, 2, SET_ID},   {SYS_fchmod, 1, SET_ID},
+    {SYS_fchmodat, 2, SET_ID}, {SYS_fchmodat2, 2, SET_ID},
+#ifdef SYS_chmod
+    {SYS_chmod, 1, SET_ID},
+#endif
+};
+
 #define CALL_WORDS 16 /* of 32 calls each: all that there are */
-#define CODE_MOST  64
+#define CODE_MOST  128
 
 /* Offsets in what the kernel shows to a filter; both machines are little-endian. */
 enum { AT_NR = 0, AT_ARCH = 4, AT_ARGS = 16 };
@@ -226,6 +245,30 @@ static void note_calls(uint32_t words[CALL_WORDS], const int *list, size_t count
         words[list[i] / 32] |= UINT32_C(1) << list[i] % 32;
 }
 
+/* Those of @list that are one of the calls pass without the bits; the number of the call is loaded. */
+static void refuse_bits(struct code *code, const struct refusal *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        add(code, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)list[i].call, 0, 4);
+        add(code, BPF_LD | BPF_W | BPF_ABS, AT_ARGS + 8 * list[i].argument, 0, 0);
+        add(code, BPF_JMP | BPF_JSET | BPF_K, list[i].bits, 0, 1);
+        add(code, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM, 0, 0);
+        add(code, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+    }
+}
+
+/* Of fcntl(), a copy and what a descriptor is: F_SETOWN and F_SETSIG would have the kernel send a signal to
+ * whoever they name, and a lease or a lock would hold others up. */
+static void refuse_commands(struct code *code)
+{
+    add(code, BPF_JMP | BPF_JEQ | BPF_K, SYS_fcntl, 0, 5);
+    add(code, BPF_LD | BPF_W | BPF_ABS, AT_ARGS + 8, 0, 0);
+    add(code, BPF_JMP | BPF_JEQ | BPF_K, F_DUPFD_CLOEXEC, 1, 0);
+    add(code, BPF_JMP | BPF_JGT | BPF_K, F_GETFL, 1, 0); /* the four before it are the first numbers */
+    add(code, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+    add(code, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM, 0, 0);
+}
+
 /* A bit for each call, in a table: as long as a list of comparisons, it would be as slow as one. The first
  * instruction does nothing but that the kernel, which tries every number beforehand to see what always
  * passes, cannot follow it: that takes longer than the filter does at all calls that are made here. */
@@ -244,13 +287,11 @@ static void build_filter(struct code *code, bool changes)
     add(code, BPF_JMP | BPF_JEQ | BPF_K, KERNEL_AUDIT_ARCH, 1, 0);
     add(code, BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS, 0, 0);
     add(code, BPF_LD | BPF_W | BPF_ABS, AT_NR, 0, 0);
-    if (!changes) {
-        add(code, BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 4);
-        add(code, BPF_LD | BPF_W | BPF_ABS, AT_ARGS + 2 * 8, 0, 0);
-        add(code, BPF_JMP | BPF_JSET | BPF_K, OPEN_OTHER, 0, 1);
-        add(code, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM, 0, 0);
-        add(code, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
-    }
+    refuse_commands(code);
+    if (changes)
+        refuse_bits(code, changing_refusals, ARRAY_SIZE(changing_refusals));
+    else
+        refuse_bits(code, looking_refusals, ARRAY_SIZE(looking_refusals));
     add(code, BPF_ALU | BPF_AND | BPF_K, 31, 0, 0);
     add(code, BPF_MISC | BPF_TAX, 0, 0, 0); /* which bit, */
     add(code, BPF_LD | BPF_W | BPF_ABS, AT_NR, 0, 0);

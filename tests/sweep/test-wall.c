@@ -91,6 +91,48 @@ static int signal_parent(void)
     return result(syscall(SYS_kill, parent, 0));
 }
 
+static int signal_by_descriptor(void)
+{
+    return result(fcntl(tree, F_SETOWN, getpid()));
+}
+
+static int choose_signal(void)
+{
+    return result(fcntl(tree, F_SETSIG, SIGKILL));
+}
+
+static int be_notified(void)
+{
+    return result(fcntl(tree, F_NOTIFY, DN_CREATE));
+}
+
+static int copy_descriptor(void)
+{
+    int fd = fcntl(tree, F_DUPFD_CLOEXEC, 3);
+
+    return result(fd < 0 ? fd : fcntl(fd, F_GETFL));
+}
+
+static int set_group(void)
+{
+    return result(fchmod(tree, 02755));
+}
+
+static int make_with_group(void)
+{
+    return result(mkdirat(tree, "new", 02755));
+}
+
+static int make_with_user(void)
+{
+    return result(openat(tree, "set", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 04700));
+}
+
+static int change_mode(void)
+{
+    return result(fchmod(tree, 0700));
+}
+
 static int make_process(void)
 {
     return result(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
@@ -142,6 +184,14 @@ static const struct row {
     {"no descriptor is left", LOOKS | CHANGES, use_descriptor, EBADF, true},
     {"no socket", LOOKS | CHANGES, make_socket, EPERM, true},
     {"no signal", LOOKS | CHANGES, signal_parent, EPERM, true},
+    {"no signal by a descriptor", LOOKS | CHANGES, signal_by_descriptor, EPERM, true},
+    {"no choice of a signal", LOOKS | CHANGES, choose_signal, EPERM, true},
+    {"no signal when a tree changes", LOOKS | CHANGES, be_notified, EPERM, true},
+    {"a descriptor is copied", LOOKS | CHANGES, copy_descriptor, 0, true},
+    {"no set-group-ID bit", CHANGES, set_group, EPERM, true},
+    {"no set-group-ID directory", CHANGES, make_with_group, EPERM, true},
+    {"no set-user-ID file", CHANGES, make_with_user, EPERM, true},
+    {"a mode of the tree", CHANGES, change_mode, 0, true},
     {"no process", LOOKS | CHANGES, make_process, EPERM, false},
     {"no program", LOOKS | CHANGES, execute, EPERM, false},
     {"no tracing", LOOKS | CHANGES, trace, EPERM, true},
