@@ -236,7 +236,8 @@ void audit_serve(const struct audit_setup *setup)
     hand_on();
     message.type = AUDIT_MESSAGE_END;
     message.count = reader.told;
-    message.all = reader.look.gone && !reader.overrun && reader.look.refused == reader.told;
+    message.all =
+        reader.look.gone && !reader.look.doubted && !reader.overrun && reader.look.refused == reader.told;
     send_message(&message);
     _exit(0);
 }

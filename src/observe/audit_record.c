@@ -169,7 +169,7 @@ static void take_domain(struct audit_look *look, struct words record)
 {
     struct words status;
     uint64_t domain, pid = 0;
-    bool ours;
+    bool ours, alike;
 
     if (!find_number(record, "domain", 16, &domain) || domain == 0 || !find_value(record, "status", &status))
         return;
@@ -177,10 +177,12 @@ static void take_domain(struct audit_look *look, struct words record)
         look->gone = find_number(record, "denials", 10, &look->refused);
     if (!is_word(status, "allocated"))
         return;
-    ours = look->domain == 0 && look->pid > 0 && find_number(record, "pid", 10, &pid) &&
-           pid == (uint64_t)look->pid && is_launcher(record);
+    alike = look->pid > 0 && find_number(record, "pid", 10, &pid) && pid == (uint64_t)look->pid &&
+            is_launcher(record);
+    ours = alike && look->domain == 0;
     if (ours)
         look->domain = domain;
+    look->doubted = look->doubted || (alike && domain != look->domain);
     for (size_t i = 0; i < AUDIT_WAITING; i++) {
         struct audit_refusal *refusal = &look->waiting[i];
 

@@ -29,6 +29,8 @@ struct audit_look {
     uint64_t domain;  /* the layer; 0: nothing has been told of it */
     bool gone;        /* it has gone, and all has been told: */
     uint64_t refused; /* so often it has refused */
+    bool doubted;     /* the command's own process has laid another one under our program's name: whose
+                         refusals these are, nobody can tell */
     struct audit_refusal waiting[AUDIT_WAITING];
     size_t next;
 };

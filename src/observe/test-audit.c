@@ -199,6 +199,24 @@ TEST_EACH(a_layer_that_is_not_ours, struct not_ours, not_ours)
     check(!audit_next(&look, true, &refusal));
 }
 
+/* A command may call a program of its own as it likes, and lay a layer by it: it is the same process. */
+TEST(two_layers_by_the_same_process_are_doubted)
+{
+    static const char *const texts[] = {
+        "audit(1.1:10): domain=b status=allocated mode=enforcing pid=7510 uid=0 exe=\"/w/confine-launch\"",
+        "audit(1.1:11): domain=b status=allocated mode=enforcing pid=7510 uid=0 exe=\"/w/confine-launch\"",
+        "audit(1.1:12): domain=c status=allocated mode=enforcing pid=7510 uid=0 exe=\"/w/other\"",
+        "audit(1.1:13): domain=a status=allocated mode=enforcing pid=7510 uid=0 exe=\"" LAUNCHER "\"",
+    };
+    struct audit_look look = {.pid = OURS};
+
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+        take(&look, AUDIT_TYPE_DOMAIN, 0, texts[i]);
+        check_int(look.doubted, i == ARRAY_SIZE(texts) - 1);
+    }
+    check_int((int)look.domain, 0xb);
+}
+
 /* Two events at once, on two processors; and one whose call nobody tells. */
 TEST(events_may_be_mixed)
 {
