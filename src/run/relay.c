@@ -148,6 +148,7 @@ int relays_prepare(struct relays *relays, const bool skipped[3], struct relays_l
             return r;
         }
         relays->relay[fd].heard = is_heard(fd, &limit);
+        relays->heard |= relays->relay[fd].heard;
         ret_standard[fd] = relays->relay[fd].theirs;
     }
     return 0;

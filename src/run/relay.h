@@ -55,6 +55,7 @@ struct relays {
     struct relays_limit limit;
     uint64_t put;   /* handed on so far, where that is limited */
     bool truncated; /* and something was not */
+    bool heard;     /* some of the output is copied for limit.signs */
     struct supervision *supervision;
     uv_loop_t *loop;
     uv_timer_t wake;

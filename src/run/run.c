@@ -139,6 +139,8 @@ static int prepare(struct run *run, int standard[3])
     r = relays_prepare(&run->relays, run->terminal.on, limit, standard);
     if (r < 0)
         return run_fail(run, -r, "make the relays");
+    if (!run->relays.heard) /* a device, which takes the words unseen */
+        run->signs.signatures = NULL;
     r = observer_begin(&run->observer, run->resolved, run->plan, run->report, run->control, &run->gateway);
     if (r < 0)
         return run_fail(run, -r, "prepare the observer");

@@ -48,6 +48,9 @@ END
     result $? "$which: every such line and a status of 0: nothing is inferred"
 
     [ $which = landlock ] || continue # who copies is the same for all
+    nested sh -c 'echo "x: Permission denied" >&2; exit 1' 2>/dev/null >"$dir/said" </dev/null
+    holds "d['channel'] == 'none' and d['reason'] == 'another-observer' and d['inferred'] is None"
+    result $? "$which: where a device takes the errors, nobody says that they were looked at"
     # One pipe for both, and whatever bytes.
     nested python3 -c "
 import os
