@@ -58,26 +58,33 @@ static int enter_or_make(int at, const char *name)
     return fd;
 }
 
-/* The directory of this run: PLANTED_ASIDE/RUN, which a later command in the workspace cannot change; or
- * beside it where something else has that name. @ret_place: below the root, owned by the caller */
-static int make_place(const struct look_root *root, const char *run, char **ret_place)
+/* PLANTED_ASIDE/RUN in the root. */
+static int enter_run(const struct look_root *root, const char *run)
 {
-    int fd = fcntl(root->fd, F_DUPFD_CLOEXEC, 0), r;
+    int fd = fcntl(root->fd, F_DUPFD_CLOEXEC, 0);
 
     fd = fd < 0 ? -errno : enter_or_make(fd, PLANTED_ASIDE);
-    if (fd >= 0)
-        fd = enter_or_make(fd, run);
-    if (fd >= 0) {
-        r = asprintf(ret_place, "%s/%s", PLANTED_ASIDE, run);
-    } else {
-        r = asprintf(ret_place, "%s-%s", PLANTED_ASIDE, run);
+    return fd < 0 ? fd : enter_or_make(fd, run);
+}
+
+/* The directory of this run: PLANTED_ASIDE/RUN, which a later command in the workspace cannot change. What
+ * has that name and is no directory for it, mostly because a command wanted us to go elsewhere, is called
+ * @beside from then on; where it stays, we go there. @ret_place: below the root, owned by the caller */
+static int make_place(const struct look_root *root, const char *run, char **ret_place)
+{
+    _cleanup_free_ char *beside = text_join(PLANTED_ASIDE, "-", run, NULL);
+    int fd = beside ? enter_run(root, run) : -ENOMEM;
+
+    if ((fd == -ENOTDIR || fd == -ELOOP || fd == -EACCES) &&
+        syscall(SYS_renameat2, root->fd, PLANTED_ASIDE, root->fd, beside, NO_REPLACE) == 0)
+        fd = enter_run(root, run);
+    *ret_place = fd >= 0 ? text_join(PLANTED_ASIDE, "/", run, NULL) : steal_pointer(&beside);
+    if (fd < 0 && *ret_place) {
         fd = fcntl(root->fd, F_DUPFD_CLOEXEC, 0);
-        if (fd >= 0 && r >= 0)
-            fd = enter_or_make(fd, *ret_place);
+        fd = fd < 0 ? -errno : enter_or_make(fd, *ret_place);
     }
-    if (r >= 0)
+    if (*ret_place)
         return fd;
-    *ret_place = NULL;
     fd_close(fd);
     return -ENOMEM;
 }

@@ -294,8 +294,17 @@ def quarantine(backend):
     with Tree() as tree:
         tree.run('echo x > .confine-planted; echo x > .envrc', '--planted=quarantine', backend=backend)
         moved = [item['moved'] for item in tree.report['planted']]
-        tap.ok(len(moved) == 1 and moved[0].startswith(tree.path + '/.confine-planted-') and open(moved[0]).read() == 'x\n' and open(tree.path + '/.confine-planted').read() == 'x\n',
-               f'{backend}: quarantine: another file of that name is let alone', moved)
+        others = [open(os.path.join(tree.path, name)).read() for name in os.listdir(tree.path) if name.startswith('.confine-planted-')]
+        tap.ok(len(moved) == 1 and moved[0].startswith(tree.path + '/.confine-planted/') and open(moved[0]).read() == 'x\n' and others == ['x\n'],
+               f'{backend}: quarantine: another file of that name is kept under one more', f'{moved} {others}')
+    for obstacle in ('echo x > .confine-planted', 'mkfifo .confine-planted', 'ln -s pkg .confine-planted', 'mkdir .confine-planted; chmod 500 .confine-planted') if backend == 'namespace' else ():
+        with Tree() as tree:
+            tree.run(obstacle, '--planted=quarantine', backend=backend)
+            tree.run('mkdir -p pkg/.vscode; echo x > pkg/.vscode/tasks.json', '--planted=quarantine', '--unprotect=@runs-later', backend=backend)
+            tick()
+            tree.run('rm -r pkg; mv "$(echo .confine-planted*/pkg)" pkg || mv "$(echo .confine-planted*/*/pkg)" pkg', '--planted=quarantine', backend=backend)
+            tap.ok([item['path'] for item in tree.report['planted']] == [tree.path + '/pkg/.vscode/tasks.json'],
+                   f'{backend}: quarantine: nor behind {obstacle}', f"{tree.report['planted']} {tree.said}")
     with Tree() as tree:
         tree.run('touch .git/config.lock; git config -f x core.pager x; mv x .git/config; echo x > .envrc', '--planted=quarantine', '--unprotect=@runs-later', backend=backend)
         stays = {item['path'].replace(tree.path + '/', ''): (item['moved'] is not None, item['stays']) for item in tree.report['planted']}
