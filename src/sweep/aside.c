@@ -183,14 +183,8 @@ static bool cut_settings(const struct found *found, size_t count, const char *pa
     return any;
 }
 
-/* A new file beside the old one, with its mode. Return: 0 or -errno. */
-static int write_beside(const struct move *move, const char *name, mode_t mode, const struct text *text)
+static int write_all(int fd, mode_t mode, const struct text *text)
 {
-    _cleanup_fd_ int fd =
-        openat(move->from, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-
-    if (fd < 0)
-        return -errno;
     for (size_t done = 0; done < text->length;) {
         ssize_t length = write(fd, text->data + done, text->length - done);
 
@@ -199,6 +193,19 @@ static int write_beside(const struct move *move, const char *name, mode_t mode, 
         done += (size_t)length;
     }
     return fchmod(fd, mode & 0777) == 0 && fsync(fd) == 0 ? 0 : -errno;
+}
+
+/* A new file beside the old one, with its mode; one that cannot be whole is taken away, or git would wait for
+ * it. Return: 0 or -errno. */
+static int write_beside(const struct move *move, const char *name, mode_t mode, const struct text *text)
+{
+    _cleanup_fd_ int fd =
+        openat(move->from, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int r = fd < 0 ? -errno : write_all(fd, mode, text);
+
+    if (fd >= 0 && r < 0)
+        unlinkat(move->from, name, 0);
+    return r;
 }
 
 static int replace_settings(struct move *move, const struct found *found, size_t count, const char *path)

@@ -260,6 +260,26 @@ def bounds():
               'files of a home that is granted', f'{quiet} {seen}')
 
 
+def full_file_system(backend):
+    """There is no room for the settings without what was found: they stay, and git is not locked out of them."""
+    name = f'{backend}: quarantine: without room for the rest, no lock is left'
+    if backend != 'landlock' or os.geteuid() != 0:
+        tap.skip(name, 'one backend does, and who may mount')
+        return
+    with tempfile.TemporaryDirectory(prefix='confine-planted.', dir='/var/tmp') as place:
+        os.chmod(place, 0o755)
+        os.mkdir(place + '/w')
+        script = """mount -t tmpfs -o size=400k,uid=65534,gid=65534,mode=755 none "$0/w" && cd "$0/w" &&
+            exec setpriv --reuid 65534 --regid 65534 --clear-groups sh -c 'git init -q . && "$@" >&2; ls -A .git' "$@" """
+        inside = """printf "[core]\n\tpager = ./x\n" >> .git/config
+            yes "# a line of a comment that stays" | head -n 1000 >> .git/config; head -c 900000 /dev/zero > fill"""
+        done = subprocess.run(['unshare', '-m', 'sh', '-c', script, place, 'sh', CONFINE, 'run', '--backend=landlock', '-w', '.', '--planted=quarantine',
+                               '--report=fd:1', '--', 'sh', '-c', inside],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, errors='replace')
+    names = done.stdout.split()
+    tap.ok('config' in names and 'config.lock' not in names and 'No space left' in done.stderr, name, f'{done.stdout} {done.stderr}')
+
+
 def quarantine(backend):
     """Everything that the techniques leave is moved, the rest stays, and nothing is lost."""
     with Tree() as tree:
@@ -305,6 +325,7 @@ def quarantine(backend):
             tree.run('rm -r pkg; mv "$(echo .confine-planted*/pkg)" pkg || mv "$(echo .confine-planted*/*/pkg)" pkg', '--planted=quarantine', backend=backend)
             tap.ok([item['path'] for item in tree.report['planted']] == [tree.path + '/pkg/.vscode/tasks.json'],
                    f'{backend}: quarantine: nor behind {obstacle}', f"{tree.report['planted']} {tree.said}")
+    full_file_system(backend)
     with Tree() as tree:
         tree.run('touch .git/config.lock; git config -f x core.pager x; mv x .git/config; echo x > .envrc', '--planted=quarantine', '--unprotect=@runs-later', backend=backend)
         stays = {item['path'].replace(tree.path + '/', ''): (item['moved'] is not None, item['stays']) for item in tree.report['planted']}
