@@ -103,6 +103,16 @@ int audit_listen(void)
     return fd;
 }
 
+long audit_receive(int fd, void *room, size_t size)
+{
+    struct netlink_address from = {0};
+    uint32_t length = sizeof(from);
+    long got = kernel_call(SYS_recvfrom, fd, KERNEL_PTR(room), (long)size, MSG_DONTWAIT, KERNEL_PTR(&from),
+                           KERNEL_PTR(&length));
+
+    return got >= 0 && (length < sizeof(from) || from.port != 0) ? -EPERM : got;
+}
+
 int audit_status(struct audit_state *state)
 {
     struct netlink_address kernel = {.family = FAMILY_NETLINK};
@@ -120,7 +130,7 @@ int audit_status(struct audit_state *state)
     if (poll(&ready, 1, STATUS_MS) != 1)
         return -ETIMEDOUT;
     memset(&message, 0, sizeof(message));
-    if (recv(fd, &message, sizeof(message), MSG_DONTWAIT) < (ssize_t)sizeof(message.head))
+    if (audit_receive(fd, &message, sizeof(message)) < (long)sizeof(message.head))
         return -EIO;
     if (message.head.type != MESSAGE_GET)
         return -EPERM;

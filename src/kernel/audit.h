@@ -6,6 +6,7 @@
 #define CONFINE_KERNEL_AUDIT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Types of records, as the kernel has them. */
@@ -21,6 +22,10 @@ const char *audit_unreadable(void);
 /* audit_listen() - a socket on which the records arrive, those that matter here alone; the caller's. Return:
  * it, or -errno. */
 int audit_listen(void);
+
+/* audit_receive() - the next message, without waiting. Return: its length; -EPERM: it was one, but not the
+ * kernel's (whoever governs the network may write to the socket as well); or -errno. */
+long audit_receive(int fd, void *room, size_t size);
 
 struct audit_state {
     bool on;

@@ -10,6 +10,7 @@
  */
 #include "observe/audit_reader.h"
 
+#include "kernel/audit.h"
 #include "links/kernel_abi.h"
 #include "observe/audit_record.h"
 #include "observe/retreat.h"
@@ -109,12 +110,11 @@ static bool read_record(void)
 {
     static char record[RECORD_MOST];
     uint16_t type;
-    long got =
-        kernel_call(SYS_recvfrom, AUDIT_SOURCE, KERNEL_PTR(record), sizeof(record), MSG_DONTWAIT, 0, 0);
+    long got = audit_receive(AUDIT_SOURCE, record, sizeof(record));
 
     reader.overrun = reader.overrun || got == -ENOBUFS;
     if (got < HEAD_SIZE)
-        return got == -ENOBUFS || got > 0;
+        return got == -ENOBUFS || got == -EPERM || got > 0;
     memcpy(&type, record + 4, sizeof(type));
     audit_take(&reader.look, type, record + HEAD_SIZE, (size_t)got - HEAD_SIZE);
     take_refusals(false);

@@ -7,6 +7,8 @@
 #include "links/kernel_abi.h"
 #include "observe/audit_record.h"
 
+#include <poll.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #define LAUNCHER "/usr/libexec/confine/confine-launch"
@@ -238,4 +240,34 @@ TEST(events_may_be_mixed)
     need(audit_next(&look, true, &refusal));
     check_str(refusal.path, "/three");
     check_int(refusal.called, false);
+}
+
+/* Whoever governs the network can write to anybody's socket of this kind; the kernel has no number. */
+TEST(a_message_of_somebody_else_is_none)
+{
+    struct {
+        uint16_t family, pad;
+        uint32_t port, groups;
+    } place = {0};
+    struct {
+        uint32_t length;
+        uint16_t type, flags;
+        uint32_t sequence, port;
+        char text[64];
+    } message = {.length = sizeof(message), .type = AUDIT_TYPE_DOMAIN, .text = "audit(1.1:1): domain=a"};
+    int reader = audit_listen(), writer = socket(16, SOCK_RAW | SOCK_CLOEXEC, 9);
+    socklen_t length = sizeof(place);
+    char room[16384] = {0};
+    long got;
+
+    if (reader < 0)
+        test_skip("the kernel's audit may not be listened to");
+    need(writer >= 0 && getsockname(reader, (struct sockaddr *)&place, &length) == 0 && place.port != 0);
+    place.groups = 0;
+    if (sendto(writer, &message, sizeof(message), 0, (struct sockaddr *)&place, sizeof(place)) < 0)
+        test_skip("nobody here may write to another's socket");
+    do /* of the kernel there may be some */
+        need(poll(&(struct pollfd){.fd = reader, .events = POLLIN}, 1, 10000) == 1);
+    while ((got = audit_receive(reader, room, sizeof(room))) >= 0 && !strstr(room + 16, "domain=a"));
+    check_int((int)got, -EPERM);
 }
