@@ -20,6 +20,7 @@
 
 #define OPEN_DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define NO_REPLACE     1 /* RENAME_NOREPLACE */
+#define EXCHANGE       2 /* RENAME_EXCHANGE */
 #define TRIES          100
 
 /* Where a path is, and where it goes: two open directories and two names. */
@@ -129,11 +130,12 @@ static int begin_move(const struct look *look, const char *path, const char *run
     return move->shown ? 0 : -ENOMEM;
 }
 
-/* Without putting anything in the place of something: then it gets a number. */
-static int rename_away(struct move *move)
+/* What is called @name, without putting it in the place of something: then it gets a number. Return: 1, 0
+ * (there is none) or -errno. */
+static int rename_away(struct move *move, const char *name)
 {
     for (int i = 1; i < TRIES; i++) {
-        if (syscall(SYS_renameat2, move->from, move->name, move->to, move->target, NO_REPLACE) == 0)
+        if (syscall(SYS_renameat2, move->from, name, move->to, move->target, NO_REPLACE) == 0)
             return 1;
         if (errno == ENOENT)
             return 0;
@@ -208,6 +210,25 @@ static int write_beside(const struct move *move, const char *name, mode_t mode, 
     return r;
 }
 
+static bool exchange(const struct move *move, const char *beside)
+{
+    return syscall(SYS_renameat2, move->from, beside, move->from, move->name, EXCHANGE) == 0;
+}
+
+/* The file and the one beside it, and what is beside then goes. At no moment is there none: whoever ends this
+ * program leaves a repository behind. Some file systems cannot exchange. Return: as rename_away(). */
+static int change_places(struct move *move, const char *beside)
+{
+    bool exchanged = exchange(move, beside);
+    int r = rename_away(move, exchanged ? beside : move->name);
+
+    if (r == 1)
+        return exchanged || renameat(move->from, beside, move->from, move->name) == 0 ? 1 : -errno;
+    if (!exchanged || exchange(move, beside))
+        unlinkat(move->from, beside, 0); /* never the one that was there before */
+    return r;
+}
+
 static int replace_settings(struct move *move, const struct found *found, size_t count, const char *path)
 {
     _cleanup_free_ char *beside = text_join(move->name, ".lock", NULL); /* git does not write meanwhile */
@@ -220,14 +241,14 @@ static int replace_settings(struct move *move, const struct found *found, size_t
     int r;
 
     if (fd < 0)
-        return errno == ENOENT ? 0 : errno == ELOOP ? rename_away(move) : -errno;
+        return errno == ENOENT ? 0 : errno == ELOOP ? rename_away(move, move->name) : -errno;
     if (!beside)
         return -ENOMEM;
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
-        return rename_away(move);
+        return rename_away(move, move->name);
     r = fd_read_all(fd, GIT_CONFIG_BYTES, &text, &length);
     if (r == -EFBIG)
-        return rename_away(move);
+        return rename_away(move, move->name);
     if (r == 0)
         r = git_config_parse(&config, text, length);
     if (r == 0 && !cut_settings(found, count, path, text, length, &config, &rest)) {
@@ -237,13 +258,8 @@ static int replace_settings(struct move *move, const struct found *found, size_t
     }
     if (r == 0)
         r = rest.failed ? -ENOMEM : write_beside(move, beside, status.st_mode, &rest);
-    if (r == 0) {
-        r = rename_away(move);
-        if (r <= 0)
-            unlinkat(move->from, beside, 0);
-        else if (renameat(move->from, beside, move->from, move->name) != 0)
-            r = -errno;
-    }
+    if (r == 0)
+        r = change_places(move, beside);
     git_config_free(&config);
     text_free(&rest);
     return r;
@@ -259,7 +275,7 @@ int aside_move(const struct look *look, const struct found *found, size_t count,
     *ret_to = NULL;
     if (r == 0)
         r = strcmp(one->kind, "git-setting") == 0 ? replace_settings(&move, found, count, one->path)
-                                                  : rename_away(&move);
+                                                  : rename_away(&move, move.name);
     if (r == 1 && strcmp(move.name, move.target) != 0) {
         /* the number that it got */
         char *numbered = text_join(move.shown, move.target + strlen(move.name), NULL);

@@ -280,6 +280,31 @@ def full_file_system(backend):
     tap.ok('config' in names and 'config.lock' not in names and 'No space left' in done.stderr, name, f'{done.stdout} {done.stderr}')
 
 
+def settings_under_a_fault(backend):
+    """At no moment has a repository no settings, and no byte of them is lost: whichever rename the program is killed at, and
+    where the file system cannot exchange two names."""
+    name = f'{backend}: quarantine: a repository keeps its settings'
+    if backend != 'landlock' or shutil.which('strace') is None:
+        tap.skip(name, 'one backend does, and strace makes the faults')
+        return
+    faults = {'killed at the first': 'signal=KILL:when=1', 'killed at the second': 'signal=KILL:when=2', 'no exchange': 'error=EINVAL:when=1'}
+    for how, fault in faults.items():
+        with tempfile.TemporaryDirectory(prefix='confine-planted.', dir='/var/tmp') as place:
+            subprocess.run(['git', 'init', '-q', place], check=True)
+            with open(place + '/.git/config', 'a', encoding='ascii') as config:
+                config.write('[core]\n\tpager = ./x\n')
+            root = os.open(place, os.O_RDONLY)
+            done = subprocess.run(['strace', '-o', '/dev/null', '-e', 'trace=renameat2', '-e', f'inject=renameat2:{fault}', SWEEP,
+                                   'look', '--since', '0.0', '--aside', 'run', '--root', str(root), place], stdin=subprocess.DEVNULL,
+                                  capture_output=True, pass_fds=[root])
+            os.close(root)
+            paths = [os.path.join(at, file) for at, _, files in os.walk(place) for file in files if file.startswith('config')]
+            texts = {path: open(path, encoding='ascii').read() for path in paths}
+        ended = done.returncode == (0 if how == 'no exchange' else -9)
+        tap.ok(ended and place + '/.git/config' in texts and any('pager' in text for text in texts.values()) and
+               ('pager' in texts[place + '/.git/config']) == (how == 'killed at the first'), f'{name}: {how}', f'{done} {texts}')
+
+
 def quarantine(backend):
     """Everything that the techniques leave is moved, the rest stays, and nothing is lost."""
     with Tree() as tree:
@@ -326,6 +351,7 @@ def quarantine(backend):
             tap.ok([item['path'] for item in tree.report['planted']] == [tree.path + '/pkg/.vscode/tasks.json'],
                    f'{backend}: quarantine: nor behind {obstacle}', f"{tree.report['planted']} {tree.said}")
     full_file_system(backend)
+    settings_under_a_fault(backend)
     with Tree() as tree:
         tree.run('touch .git/config.lock; git config -f x core.pager x; mv x .git/config; echo x > .envrc', '--planted=quarantine', '--unprotect=@runs-later', backend=backend)
         stays = {item['path'].replace(tree.path + '/', ''): (item['moved'] is not None, item['stays']) for item in tree.report['planted']}
