@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -331,6 +332,42 @@ TEST_IN(a_swapped_name_never_leads_outside, 60)
     pthread_join(thread, NULL);
     test_note("%lu rounds, %lu removed, %lu swaps", rounds, removed, atomic_load(&flip_count));
     check(removed > 50 && atomic_load(&flip_count) > 100); /* else nothing was tried */
+    check_swept();
+}
+
+static bool swap_when_opened;
+
+int __real_openat(int at, const char *name, int flags, ...); /* the linker's --wrap */
+int __wrap_openat(int at, const char *name, int flags, ...);
+
+/* Every open of this program and of what it tests; the directory that is about to be entered becomes a link.
+ */
+int __wrap_openat(int at, const char *name, int flags, ...)
+{
+    va_list mode;
+    int fd;
+
+    if (swap_when_opened && strcmp(name, "sub") == 0) {
+        swap_when_opened = false;
+        need(syscall(SYS_renameat2, tree_fd, "sub", tree_fd, "swap", FLIP_EXCHANGE) == 0);
+    }
+    va_start(mode, flags);
+    fd = __real_openat(at, name, flags, flags & O_CREAT ? va_arg(mode, mode_t) : 0);
+    va_end(mode);
+    return fd;
+}
+
+TEST(a_name_that_is_swapped_as_it_is_entered)
+{
+    struct sweep sweep = {.most_ms = 1000};
+
+    make_trees();
+    plant("../outside", "swap");
+    need(mkdirat(tree_fd, "sub", 0755) == 0);
+    put(tree_fd, "sub/x");
+    swap_when_opened = true;
+    sweep_remove(tree_fd, &sweep);
+    check(!swap_when_opened); /* it was entered */
     check_swept();
 }
 
