@@ -105,7 +105,7 @@ static void chain_network(struct builder *b)
     const struct own_network *network = &b->resolved->network;
 
     build_word(b, "--net");
-    if (network->rules.count > 0) {
+    if (network->listed) {
         add_named(b, "--address", NETWORK_SELF4);
         add_named(b, "--address", NETWORK_SELF6);
         add_named(b, "--local", NETWORK_LOCAL6);
@@ -116,7 +116,7 @@ static void chain_network(struct builder *b)
         add_named(b, "--listen", network->listeners[i].word);
     if (network->nameless)
         add_named(b, "--nameless", network->nameless);
-    if (b->plan->gateway && (network->rules.count > 0 || network->published_count > 0))
+    if (b->plan->gateway && (network->listed || network->published_count > 0))
         build_word(b, "--entrance");
 }
 

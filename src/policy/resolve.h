@@ -163,6 +163,7 @@ struct port_pair {
 
 /* What a network of the command's own has beside loopback. Empty where nothing was asked for. */
 struct own_network {
+    bool listed;           /* the mode is `listed`; there may be no rule yet, and come one while it runs */
     struct strings rules;  /* each once, in the one spelling of it; of the mode `listed` */
     struct strings locals; /* networks whose addresses lead to a listener: `10.0.0.0/8`, `[2001:db8::]/32` */
     struct listener *listeners;

@@ -449,6 +449,7 @@ int resolve_network(struct resolving *resolving)
 
     if (policy->network == NETWORK_NONE && add_nameless(resolving) < 0)
         return -ENOMEM;
+    resolving->resolved->network.listed = listed;
     if (!listed && policy->list[LIST_FORWARD].count == 0 && policy->list[LIST_PUBLISH].count == 0)
         return 0;
     return add_all(resolving, listed);

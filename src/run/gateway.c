@@ -196,7 +196,7 @@ int gateway_make(struct gateway *gateway, pid_t pid)
     if (!network || !gateway->plan->foreign)
         return 0;
     r = hand_look(&gateway->hand, pid);
-    if (r == 0 && network->rules.count > 0) {
+    if (r == 0 && network->listed) {
         r = make_one(gateway, "--address", NETWORK_SELF4, NULL);
         if (r == 0)
             r = make_one(gateway, "--address", NETWORK_SELF6, NULL);

@@ -56,7 +56,7 @@ int gateway_say(struct gateway *gateway, const char *type, const char *key, cons
 int gateway_say_start(struct gateway *gateway)
 {
     const struct own_network *network = &gateway->resolved->network;
-    bool listed = network->rules.count > 0 && !gateway->plan->advisory;
+    bool listed = network->listed && !gateway->plan->advisory;
     struct writer writer;
 
     begin(&writer, "start");

@@ -131,6 +131,9 @@ def check(backend):
            f'so is a port that nobody has listened on, {backend}', (out, asked(seen)))
     seen, out = run(backend, [f'{WORLD}:8443'], lambda line: 'run')
     tap.ok(out == [f"{WORLD}:8443 ['late']"] and asked(seen) == [f'{WORLD}:8443'], f'and an address, {backend}', (out, asked(seen)))
+    seen, out = run(backend, ['asked.test:80', f'{WORLD}:8443'], lambda line: 'run', options=['--network', 'listed'], allow=())
+    tap.ok(out == ["asked.test:80 ['hello']", f"{WORLD}:8443 ['late']"] and asked(seen) == ['asked.test:80', f'{WORLD}:8443'],
+           f'a list may be empty to begin with, {backend}', (out, asked(seen)))
     reached = len(world.reached)
     seen, out = run(backend, ['asked.test:80', 'asked.test:8443', 'other.test:80'], lambda line: 'deny-like' if 'asked' in line['address'] else 'deny')
     tap.ok(all("['" not in line for line in out) and len(out) == 3 and len(world.reached) == reached and asked(seen) == ['asked.test:80', 'other.test:80'] and

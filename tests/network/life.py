@@ -148,6 +148,9 @@ def control(backend):
     tap.ok(any(line['type'] == 'connection' and line['name'] == 'late.test' and line['rule'] for line in seen), f'connections are told, {backend}', kinds)
     wrong = outside.validate('control.schema.json', seen) + outside.validate('report.schema.json', [seen[-1]['report']])
     tap.ok(not wrong, f'lines and report are as the schemas say, {backend}', wrong)
+    seen, out = talk(backend, ['--network', 'listed'], ['sh', '-c', wait],
+                     {'started': [{'type': 'allow', 'rule': rule} for rule in ('late.test', 'late.test:8443', '93.184.1.0/24:80')]})
+    tap.ok(out == 'hello\nlate\nhello\n', f'so do they where the list was empty, {backend}', f'{out} {seen[1:12]}')
     seen, _ = talk(backend, [], ['true'], {'started': [{'type': 'allow', 'rule': 'late.test'}]})
     tap.ok('allowed' not in [line['type'] for line in seen], f'a run without a list has no rules, {backend}', seen[1:4])
     policy = world.write(f'locked-{backend}.json', '{"policy": 1, "network": {"allow": ["web.test"]}, "locked": ["network.allow"]}')
