@@ -267,7 +267,11 @@ static void tell(const struct learning *learning, bool verify, bool held)
                        : "does not hold: something was refused still",
                   learning->status);
     else
-        text_add(&text, "confine: one run shows what was refused up to its end; --verify runs it again\n");
+        text_addf(
+            &text,
+            "confine: the command ended with %d; one run shows what was refused up to its end, --verify "
+            "runs it again\n",
+            learning->status);
     cli_say(&text);
 }
 

@@ -85,6 +85,8 @@ for backend in namespace landlock; do
     rm -rf "$out"/there/* "$out/else"
     learn -b $backend -- sh -c 'exit 7'
     check "$backend: a command's own failure is no refusal" 0 '"write" not in d'
+    tail -n 1 "$dir/err" | grep -q 'the command ended with 7'
+    result $? "$backend: the last line has it"
     learn -b $backend --verify -- sh -c 'exit 7'
     check "$backend: nor with --verify" 0 '"write" not in d'
     grep -q 'nothing was refused by the sandbox, but the command ended with 7' "$dir/err" && ! grep -q 'holds' "$dir/err"
