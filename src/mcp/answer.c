@@ -76,7 +76,8 @@ static void add_act(const struct mcp_outcome *outcome, bool started, struct text
     if (kind && (strcmp(kind, "timed-out") == 0 || strcmp(kind, "limit") == 0))
         text_add(text, ". A limit ended it");
     if (json_array_size(json_object_get(outcome->report, "planted")) > 0)
-        text_add(text, ". What it wrote runs later outside (see `planted`)");
+        /* By whom is not known: other calls may have been at work. */
+        text_add(text, " (something written meanwhile runs later outside: see `planted`)");
 }
 
 static bool was_started(const struct mcp_outcome *outcome)

@@ -134,7 +134,7 @@ def acts():
         finally:
             os.rmdir(outside)
         text = said(server.call('write_file', path='.envrc', content='x'))
-        assert text == 'Wrote .envrc. What it wrote runs later outside (see `planted`)', text
+        assert text == 'Wrote .envrc (something written meanwhile runs later outside: see `planted`)', text
     with tempfile.NamedTemporaryFile('w', dir='/var/tmp', prefix='confine-mcp-policy.') as policy:
         policy.write('{"policy": 1}')
         policy.flush()
