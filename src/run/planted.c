@@ -430,12 +430,37 @@ static const char *look(struct planted_look *planted, struct planted_list *list)
     return incomplete;
 }
 
+static bool is_before(const struct timespec *one, const struct timespec *two)
+{
+    return one->tv_sec != two->tv_sec ? one->tv_sec < two->tv_sec : one->tv_nsec < two->tv_nsec;
+}
+
+/* What was moved has changed just now: a run that begins in the same tick would find it new, and move it once
+ * more, below itself. */
+static void let_tick_pass(const struct planted_list *list)
+{
+    struct timespec moved, tick;
+    bool any = false;
+
+    for (size_t i = 0; i < list->count; i++)
+        any = any || list->items[i].moved;
+    clock_gettime(CLOCK_REALTIME, &moved);
+    /* Five times the longest tick there is: a clock that is set back meanwhile is not waited for. */
+    for (unsigned i = 0; any && i < 50; i++) {
+        clock_gettime(CLOCK_REALTIME_COARSE, &tick);
+        if (is_before(&moved, &tick))
+            return;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+}
+
 void planted_look(struct planted_look *planted, struct report *report)
 {
     if (!planted->wanted)
         return;
     report->planted.looked = true;
     report->planted.incomplete = planted->impossible ? planted->impossible : look(planted, &report->planted);
+    let_tick_pass(&report->planted);
 }
 
 void planted_end(struct planted_look *planted)
