@@ -66,6 +66,7 @@ struct loop {
     int signals_fd;
     bool channel_open;
     bool started; /* `uv` is there */
+    struct rusage before;
 };
 
 uint64_t supervise_now_ns(void)
@@ -365,19 +366,31 @@ static int start_loop(struct loop *loop)
     return r;
 }
 
+static uint64_t cpu_ms(const struct rusage *usage)
+{
+    return (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000U +
+           (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / 1000U;
+}
+
+/* What the chain and the command have used: neither what was swept before them, nor the observer and the
+ * gateway, which are waited for later. */
+static void fill_usage(const struct loop *loop)
+{
+    struct outcome *outcome = &loop->supervision->report->outcome;
+    struct rusage usage = {0};
+
+    getrusage(RUSAGE_CHILDREN, &usage);
+    outcome->cpu_ms = cpu_ms(&usage) - cpu_ms(&loop->before);
+    outcome->max_rss_kib = (uint64_t)usage.ru_maxrss;
+}
+
 static void fill_outcome(struct loop *loop)
 {
     struct outcome *outcome = &loop->supervision->report->outcome;
     const struct policy *policy = loop->supervision->resolved->policy;
     int status = loop->tree.status;
-    struct rusage usage;
 
     outcome->wall_ms = (supervise_now_ns() - loop->supervision->started_ns) / 1000000U;
-    if (getrusage(RUSAGE_CHILDREN, &usage) == 0) {
-        outcome->cpu_ms = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000U +
-                          (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000U;
-        outcome->max_rss_kib = (uint64_t)usage.ru_maxrss;
-    }
     if (outcome->cpu_ms < loop->supervision->cpu_ms)
         outcome->cpu_ms = loop->supervision->cpu_ms;
     outcome->status = -1;
@@ -472,6 +485,7 @@ static void go(struct loop *loop)
 {
     const struct supervision *s = loop->supervision;
 
+    getrusage(RUSAGE_CHILDREN, &loop->before);
     uv_update_time(&loop->uv);
     if (s->resolved->policy->limit_time_ms)
         uv_timer_start(&loop->time, on_time, s->resolved->policy->limit_time_ms, 0);
@@ -492,6 +506,7 @@ void supervise(struct supervision *supervision)
         uv_run(&loop->uv, UV_RUN_DEFAULT);
     tree_release(tree);
     read_channel(loop);
+    fill_usage(loop);
     call_parts(supervision, offsetof(struct part_calls, end));
     supervision->liveness = fd_close(supervision->liveness);
     if (supervision->plan->foreign)

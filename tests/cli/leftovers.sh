@@ -65,6 +65,15 @@ result $? 'a link and a file in the place are let alone'
 result $? 'and a directory with a name that no run gives'
 rm -rf "$place"
 
+# What is swept before a run is none of its time.
+mkdir -m 0711 "$place" "$place/fedcba9876543210"
+(cd "$place/fedcba9876543210" && seq 20000 | xargs touch)
+call "$confine" run -q --backend=landlock --limit cpu=50ms --report "$dir/report" -- sh -c 'kill -KILL $$'
+[ ! -e "$place/fedcba9876543210" ] && [ "$(field .outcome.kind "$dir/report")" = signaled ] && [ "$(field .outcome.cpu_ms "$dir/report")" -lt 50 ] ||
+    why "$(field .outcome "$dir/report"); $(cat "$dir/err")"
+result $? 'what is swept is not counted as time of the command'
+rm -rf "$place"
+
 # A place that others could write, or that is none, is not used, and what is in it stays.
 foreign() { mkdir -m 0711 "$1" && chown 65534 "$1"; }
 for what in 'mkdir -m 0777' 'ln -s ../precious' touch $([ "$(id -u)" != 0 ] || echo foreign); do
