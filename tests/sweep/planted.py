@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """planted.py - what a command writes that runs later outside is in the report, and honest work is not. A TAP program."""
 import atexit
+import glob
 import json
 import os
 import random
@@ -325,7 +326,10 @@ def quarantine(backend):
         kept = open(first).read()
         tap.ok('./x' in kept and './y # z' in kept and subprocess.run(['git', 'status'], cwd=tree.path, capture_output=True).returncode == 0 and
               open(tree.path + '/file').read() == 'honest\n', f'{backend}: quarantine: nothing is lost', kept)
-        # At once: what was moved aside is not new to a run in the same tick.
+        each = f'"$0" run -q --backend={backend} -w . --planted=quarantine --'
+        subprocess.run(['sh', '-c', f'for i in 1 2 3 4 5; do {each} sh -c "echo x > .envrc"; {each} touch b; done', CONFINE], cwd=tree.path, check=True)
+        below = glob.glob(tree.path + '/.confine-planted/*/.confine-planted')
+        tap.ok(below == [], f'{backend}: quarantine: what was moved aside is not new to a run that begins at once', below)
         tree.run('echo y > .envrc', '--planted=quarantine', backend=backend)
         tap.ok([item['path'] for item in tree.report['planted']] == [tree.path + '/.envrc'], f'{backend}: quarantine: the next run finds only its own',
               tree.report['planted'])
