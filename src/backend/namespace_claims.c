@@ -159,27 +159,22 @@ static void claim_protected(struct builder *b)
 static void warn_apart(struct builder *b)
 {
     const struct resolved *resolved = b->resolved;
-    const struct resolved_path *roots[2];
-    char more[40] = "";
+    const struct resolved_path *roots[3]; /* two are named: to find all takes the square of their number */
     size_t count = 0;
 
-    for (size_t i = 0; i < resolved->path_count; i++) {
+    for (size_t i = 0; i < resolved->path_count && count < ARRAY_SIZE(roots); i++) {
         const struct resolved_path *path = &resolved->paths[i];
 
         if (path->grant != GRANT_WRITE || path->implied || !S_ISDIR(path->type) || view_is_inner(b, path))
             continue;
-        if (count < ARRAY_SIZE(roots))
-            roots[count] = path;
-        count++;
+        roots[count++] = path;
     }
-    if (count < ARRAY_SIZE(roots) || b->failed)
+    if (count < 2 || b->failed)
         return;
-    if (count > ARRAY_SIZE(roots))
-        snprintf(more, sizeof(more), " and %zu more", count - ARRAY_SIZE(roots));
     b->failed = strings_addf(&b->plan->warnings,
                              "separate-mounts: link and rename from one of these into another answer EXDEV, "
                              "and a program has to copy: %s, %s%s",
-                             QUOTE(roots[0]->path), QUOTE(roots[1]->path), more);
+                             QUOTE(roots[0]->path), QUOTE(roots[1]->path), count > 2 ? " and others" : "");
 }
 
 /* The number that a namespace must have: a session's. 0: any but ours. */
