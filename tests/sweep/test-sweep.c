@@ -337,12 +337,20 @@ TEST_IN(a_swapped_name_never_leads_outside, 60)
 
 static bool swap_when_opened;
 
-int __real_openat(int at, const char *name, int flags, ...); /* the linker's --wrap */
-int __wrap_openat(int at, const char *name, int flags, ...);
+/* The linker's --wrap; glibc calls it by another name. */
+#ifdef __GLIBC__
+#define REAL_OPENAT __real_openat64
+#define OUR_OPENAT  __wrap_openat64
+#else
+#define REAL_OPENAT __real_openat
+#define OUR_OPENAT  __wrap_openat
+#endif
+int REAL_OPENAT(int at, const char *name, int flags, ...);
+int OUR_OPENAT(int at, const char *name, int flags, ...);
 
 /* Every open of this program and of what it tests; the directory that is about to be entered becomes a link.
  */
-int __wrap_openat(int at, const char *name, int flags, ...)
+int OUR_OPENAT(int at, const char *name, int flags, ...)
 {
     va_list mode;
     int fd;
@@ -352,7 +360,7 @@ int __wrap_openat(int at, const char *name, int flags, ...)
         need(syscall(SYS_renameat2, tree_fd, "sub", tree_fd, "swap", FLIP_EXCHANGE) == 0);
     }
     va_start(mode, flags);
-    fd = __real_openat(at, name, flags, flags & O_CREAT ? va_arg(mode, mode_t) : 0);
+    fd = REAL_OPENAT(at, name, flags, flags & O_CREAT ? va_arg(mode, mode_t) : 0);
     va_end(mode);
     return fd;
 }
