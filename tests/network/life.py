@@ -180,7 +180,7 @@ def report():
     run = Run(['--allow', 'web.test'], ['python3', '-c', many])
     told = len(run.network()['connections']) + sum(row['connections'] for row in run.network()['counted'])
     tap.ok(run.status == 0 and told == 1100 and len(run.network()['connections']) <= 1000, 'many connections are counted', f'{told} {len(run.network()["connections"])}')
-    many += '\nfor _ in range(3):\n s = socket.create_connection(("missing.test", 80)); s.sendall(b"GET / HTTP/1.0\\r\\n\\r\\n")\n try: s.recv(9999)\n except OSError: pass'
+    many += '\nfor _ in range(3):\n s = socket.create_connection(("missing.test", 80))\n try: s.sendall(b"GET / HTTP/1.0\\r\\n\\r\\n"); s.recv(9999)\n except OSError: pass'
     run = Run(['--allow', 'web.test', '--allow', 'missing.test'], ['python3', '-c', many])
     counted = [(row['connections'], row['failed'], row['error']) for row in run.network()['counted'] if row['name'] == 'missing.test']
     tap.ok(counted == [(3, 3, 'there is no such name')] and ' 3 failed: missing.test:80 (there is no such name).' in run.report['summary'],
