@@ -137,8 +137,8 @@ TEST_EACH(what_the_policy_refuses_is_named, struct denied, denied)
     int fd = 7;
 
     fill();
-    fence = fence_of((const char *const[]){"-w", "work", "--hide=out", "-C", "work", "--protect=work/held",
-                                           "--protect=work/kept", "--backend=landlock", NULL});
+    fence = fence_of((const char *const[]){"-w", "ws", "--hide=out", "-C", "ws", "--protect=ws/held",
+                                           "--protect=ws/kept", "--backend=landlock", NULL});
     check_int(confine_fence_open(fence, row->name, row->flags, 0644, &fd, &json), CONFINE_E_REFUSED);
     check(fd == 7);
     check_has(json, "\"code\": \"FS_SANDBOX_DENIED\"");
@@ -150,9 +150,9 @@ TEST_EACH(what_the_policy_refuses_is_named, struct denied, denied)
     check_has(json, expected);
     snprintf(expected, sizeof(expected), row->hint ? "\"hint\": \"ask for %s " : "\"hint\": null", row->hint);
     check_has(json, expected);
-    check_has(json, "/work\"");
+    check_has(json, "/ws\"");
     if (strstr(row->name, "kept/")) /* the option names what is protected, not the file */
-        check_has(json, "/work/kept\"");
+        check_has(json, "/ws/kept\"");
     confine_free(json);
     fd = openat(work, "held", O_RDONLY | O_CLOEXEC);
     check_str(TEXT_OF(fd), "held");
@@ -166,10 +166,10 @@ TEST(without_a_workspace_nothing_is_written)
     int fd = 7;
 
     put(work, "there", "one");
-    check_int(confine_fence_open(fence, "work/there", O_RDONLY, 0, &fd, NULL), CONFINE_OK);
+    check_int(confine_fence_open(fence, "ws/there", O_RDONLY, 0, &fd, NULL), CONFINE_OK);
     close(fd);
-    check_int(confine_fence_open(fence, "work/there", O_WRONLY, 0, &fd, NULL), CONFINE_E_REFUSED);
-    check_int(confine_fence_open(fence, "work/new", O_WRONLY | O_CREAT, 0644, &fd, NULL), CONFINE_E_REFUSED);
+    check_int(confine_fence_open(fence, "ws/there", O_WRONLY, 0, &fd, NULL), CONFINE_E_REFUSED);
+    check_int(confine_fence_open(fence, "ws/new", O_WRONLY | O_CREAT, 0644, &fd, NULL), CONFINE_E_REFUSED);
     confine_fence_unref(fence);
 }
 
@@ -196,9 +196,8 @@ TEST(what_is_put_in_the_place_of_something_hidden_is_hidden)
     put(work, "secret", "secret");
     put(work, "other", "other");
     need(mkdirat(out, "vault", 0755) == 0 && mkdirat(out, "vault/open", 0755) == 0);
-    fence = fence_of((const char *const[]){"--backend=landlock", "-w", "work", "-C", "work",
-                                           "--hide=work/secret?", "--hide=out/vault", "--read=out/vault/open",
-                                           NULL});
+    fence = fence_of((const char *const[]){"--backend=landlock", "-w", "ws", "-C", "ws", "--hide=ws/secret?",
+                                           "--hide=out/vault", "--read=out/vault/open", NULL});
     check_int(confine_fence_open(fence, "secret", O_RDONLY, 0, &fd, NULL), CONFINE_E_REFUSED);
     need(renameat(work, "other", work, "secret") == 0 && renameat(out, "vault", out, "away") == 0 &&
          mkdirat(out, "vault", 0755) == 0 && mkdirat(out, "vault/open", 0755) == 0);
@@ -217,7 +216,7 @@ TEST(what_is_put_in_the_place_of_something_hidden_is_hidden)
 
 TEST(a_place_of_a_run_s_own_is_not_the_one_of_this_machine)
 {
-    struct confine_fence *fence = fence_of((const char *const[]){"-w", "work", NULL});
+    struct confine_fence *fence = fence_of((const char *const[]){"-w", "ws", NULL});
     char *json = NULL;
     int fd = 7;
 
@@ -238,7 +237,7 @@ TEST(where_nothing_is_held_files_are_opened_and_devices_not)
     int fd = -1;
 
     fill();
-    fence = fence_of((const char *const[]){"--mode=danger-full-access", "-w", "work", NULL});
+    fence = fence_of((const char *const[]){"--mode=danger-full-access", "-w", "ws", NULL});
     check_int(confine_fence_open(fence, "../file", O_RDWR, 0, &fd, NULL), CONFINE_OK);
     close(fd);
     check_int(confine_fence_open(fence, "../out/key", O_WRONLY, 0, &fd, NULL), CONFINE_OK);
@@ -363,7 +362,7 @@ TEST(a_fence_that_has_ended_opens_nothing)
     int fd = 7;
 
     put(work, "there", "one");
-    snprintf(word, sizeof(word), "--read=%s/work", test_dir);
+    snprintf(word, sizeof(word), "--read=%s/ws", test_dir);
     fence = FENCE(word);
     server = find_process(word);
     need(server > 1 && kill(server, SIGSTOP) == 0);

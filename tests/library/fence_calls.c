@@ -30,10 +30,10 @@ TEST_SETUP()
     snprintf(path, sizeof(path), "%s/bin/confine", getenv("CONFINE_STAGE"));
     if (!program)
         program = open(path, O_PATH | O_CLOEXEC);
-    if (chdir(test_dir) != 0 || mkdir("work", 0755) != 0 || mkdir("out", 0755) != 0 ||
-        mkdir("work/sub", 0755) != 0)
+    if (chdir(test_dir) != 0 || mkdir("ws", 0755) != 0 || mkdir("out", 0755) != 0 ||
+        mkdir("ws/sub", 0755) != 0)
         test_note("no directories");
-    work = open("work", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    work = open("ws", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     out = open("out", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
@@ -57,7 +57,7 @@ struct confine_fence *fence_of(const char *const *words)
 
 void fill(void)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "work/socket"};
+    struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "ws/socket"};
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     need(fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0);

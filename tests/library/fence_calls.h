@@ -27,7 +27,7 @@ void fill(void);
 struct confine_fence *fence_of(const char *const *words);
 
 #define FENCE(...)                                                                                           \
-    fence_of((const char *const[]){"--backend=landlock", "-w", "work", "--hide=out", "-C", "work",           \
-                                   __VA_ARGS__, NULL})
+    fence_of((const char *const[]){"--backend=landlock", "-w", "ws", "--hide=out", "-C", "ws", __VA_ARGS__,  \
+                                   NULL})
 
 #endif

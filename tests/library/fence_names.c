@@ -31,7 +31,7 @@ static const struct named {
     {"a hidden nothing", "remove", "to-out/none", NULL, CONFINE_E_REFUSED, 0, "hidden", NULL, NULL},
     {"a protected file", "remove", "held", NULL, CONFINE_E_REFUSED, 0, "protected", "held", NULL},
     {"another name of it", "remove", "also-held", NULL, CONFINE_E_REFUSED, 0, "protected", "also-held", NULL},
-    {"the workspace", "remove", "../work", NULL, CONFINE_E_REFUSED, 0, "not-granted", "sub", NULL},
+    {"the workspace", "remove", "../ws", NULL, CONFINE_E_REFUSED, 0, "not-granted", "sub", NULL},
     {"another name", "rename", "file", "sub/file", CONFINE_OK, 0, NULL, "sub/file", "file"},
     {"over another file", "rename", "file", "other", CONFINE_OK, 0, NULL, "other", "file"},
     {"a link has another name", "rename", "to-key", "sub/to-key", CONFINE_OK, 0, NULL, "sub/to-key",
@@ -74,9 +74,9 @@ TEST_EACH(names_are_made_and_removed_where_they_may, struct named, named)
          symlinkat("../new", work, "nothing") == 0);
     put(work, "box/in", "in");
     put(work, "full/in", "in");
-    fence = fence_of((const char *const[]){"-w", "work", "--hide=out", "-C", "work", "--protect=work/held",
-                                           "--protect=work/kept", "--protect=work/box/in",
-                                           "--backend=landlock", NULL});
+    fence = fence_of((const char *const[]){"-w", "ws", "--hide=out", "-C", "ws", "--protect=ws/held",
+                                           "--protect=ws/kept", "--protect=ws/box/in", "--backend=landlock",
+                                           NULL});
     check_int(change(fence, row, &json), row->result);
     if (row->errnum)
         check_int(errno, row->errnum);
