@@ -31,9 +31,11 @@
 #define LAST_MS    2000 /* how long the reader may take to tell the rest */
 #define TURN_MS    2    /* how long the rest of the loop waits for what it tells */
 
+/* All but the handle: the loop may hold on to that, and closes it. */
 void audit_clear(struct audit *audit)
 {
-    *audit = (struct audit){.source = -1, .wire = -1, .theirs = -1};
+    memset(audit, 0, offsetof(struct audit, poll));
+    audit->source = audit->wire = audit->theirs = -1;
 }
 
 int audit_begin(struct audit *audit, const struct resolved *resolved, const struct plan *plan,

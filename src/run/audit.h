@@ -45,7 +45,7 @@ struct audit {
     const struct resolved *resolved;
     const struct plan *plan;
     struct report *report;
-    uv_poll_t poll;
+    uv_poll_t poll; /* last: of the loop, as soon as that has it */
 };
 
 /* Listens while the command runs, and joins at its end; stands behind the observer in the list of parts. */
