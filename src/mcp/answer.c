@@ -50,8 +50,10 @@ static void add_refused(const json_t *report, struct text *text)
         const char *operation = string_of(item, "operation"), *path = string_of(item, "path");
         const char *option = string_of(item, "grant_option");
 
-        if (string_of(item, "noise") || !operation || !path || said++ == REFUSED_MOST)
+        if (string_of(item, "noise") || !operation || !path)
             continue;
+        if (said++ == REFUSED_MOST)
+            break;
         text_addf(text, ". The sandbox refused it (%s %s)", operation, QUOTE(path));
         if (option)
             text_addf(text, ": ask for %s", option);
