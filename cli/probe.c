@@ -12,6 +12,19 @@
 
 #define ROWS_MAX 8
 
+/* Why something cannot be had: each of the three is empty where there is nothing to say. */
+static int set_why(json_t *object, const char *reason, const char *message, const char *hint)
+{
+    return value_set_text(object, "reason", *reason ? reason : NULL) |
+           value_set_text(object, "message", *message ? message : NULL) |
+           value_set_text(object, "hint", *hint ? hint : NULL);
+}
+
+static void add_why(struct text *text, const char *reason, const char *message, const char *hint)
+{
+    text_addf(text, "no: %s [%s]%s%s%s\n", message, reason, *hint ? " (" : "", hint, *hint ? ")" : "");
+}
+
 static int set_states(json_t *row_object, const struct probe_row *row)
 {
     json_t *states = json_object(), *reasons = json_object(), *warnings = json_array();
@@ -38,9 +51,7 @@ static int set_list(json_t *row_object, const struct probe_list *list)
     for (size_t i = 0; i < ARRAY_SIZE(list->by) && *list->by[i]; i++)
         result |= json_array_append_new(by, json_string(list->by[i]));
     result |= json_object_set_new(object, "by", by);
-    result |= value_set_text(object, "reason", *list->reason ? list->reason : NULL);
-    result |= value_set_text(object, "message", *list->message ? list->message : NULL);
-    result |= value_set_text(object, "hint", *list->hint ? list->hint : NULL);
+    result |= set_why(object, list->reason, list->message, list->hint);
     result |= json_object_set_new(row_object, "host_list", object);
     return result;
 }
@@ -99,9 +110,7 @@ static int print_json(const struct probe_row *rows, size_t count, struct text *t
 
         result |= value_set_text(object, "name", rows[i].backend);
         result |= json_object_set_new(object, "usable", json_boolean(rows[i].usable));
-        result |= value_set_text(object, "reason", *rows[i].reason ? rows[i].reason : NULL);
-        result |= value_set_text(object, "message", *rows[i].message ? rows[i].message : NULL);
-        result |= value_set_text(object, "hint", *rows[i].hint ? rows[i].hint : NULL);
+        result |= set_why(object, rows[i].reason, rows[i].message, rows[i].hint);
         result |= set_states(object, &rows[i]);
         result |= set_list(object, &rows[i].list);
         result |= json_array_append_new(array, object);
@@ -117,12 +126,12 @@ static int print_json(const struct probe_row *rows, size_t count, struct text *t
 
 static void print_list(const struct probe_list *list, struct text *text)
 {
+    text_add(text, "  list of hosts (--allow): ");
     if (!list->held) {
-        text_addf(text, "  list of hosts (--allow): no: %s [%s]%s%s%s\n", list->message, list->reason,
-                  *list->hint ? " (" : "", list->hint, *list->hint ? ")" : "");
+        add_why(text, list->reason, list->message, list->hint);
         return;
     }
-    text_add(text, "  list of hosts (--allow): held by ");
+    text_add(text, "held by ");
     for (size_t i = 0; i < ARRAY_SIZE(list->by) && *list->by[i]; i++)
         text_addf(text, "%s%s", i > 0 ? ", " : "", list->by[i]);
     text_add(text, "\n");
@@ -134,12 +143,12 @@ static void print_people(const struct probe_row *row, struct text *text)
     const struct report report = {.plan = &plan};
     struct text lines = {0};
 
+    text_addf(text, "%s: ", row->backend);
     if (!row->usable) {
-        text_addf(text, "%s: no: %s [%s]%s%s%s\n", row->backend, row->message, row->reason,
-                  *row->hint ? " (" : "", row->hint, *row->hint ? ")" : "");
+        add_why(text, row->reason, row->message, row->hint);
         return;
     }
-    text_addf(text, "%s: usable%s%s\n", row->backend, *row->message ? ": " : "", row->message);
+    text_addf(text, "usable%s%s\n", *row->message ? ": " : "", row->message);
     for (int s = 0; s < SURFACE_COUNT; s++)
         plan.claims[s] = (struct claim){.state = row->states[s]};
     report_surfaces(&report, false, &lines);
