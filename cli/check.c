@@ -338,24 +338,18 @@ static void check_backend(struct call *call, const char *backend, struct checked
     strings_free(&call->own_words);
 }
 
-/* Nothing matched what was chosen, or what matched could not be tried: two things to look for. */
 static void set_nothing_tried(const struct checked *checked, size_t count, struct error *error)
 {
-    const char *obstacle = NULL;
-    size_t attempts = 0;
+    struct text text = {0};
 
-    for (size_t i = 0; i < count; i++) {
-        attempts += json_array_size(checked[i].attempts);
-        obstacle = obstacle ?: judge_obstacle(&checked[i]);
+    judge_nothing(checked, count, &text);
+    if (text.failed) {
+        error_no_memory(error);
+    } else {
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOENT, "nothing-tried", "%s", text.data);
+        error_hint(error, "see: confine check --list");
     }
-    if (attempts == 0)
-        error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOENT, "nothing-tried",
-                  "nothing was tried: no attempt matches");
-    else
-        error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOENT, "nothing-tried",
-                  "nothing was tried that proves anything: %zu attempt%s: %s", attempts,
-                  attempts == 1 ? "" : "s", obstacle ?: "not known why");
-    error_hint(error, "see: confine check --list");
+    text_free(&text);
 }
 
 /* Return: the exit status for what was seen. */

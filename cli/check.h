@@ -55,8 +55,10 @@ int judge(struct checked *checked);
 
 /* judge_count() - how many attempts of all surfaces came to @verdict. */
 unsigned judge_count(const struct checked *checked, enum verdict verdict);
-/* judge_obstacle() - why the first of those that prove nothing does not; NULL: there is none. */
-const char *judge_obstacle(const struct checked *checked);
+/* judge_nothing() - `nothing was tried`, with why: no attempt matched what was chosen, or none of those of
+ * all
+ * @count could be tried, which are two things to look for. */
+void judge_nothing(const struct checked *checked, size_t count, struct text *text);
 /* judge_surfaces() - how many surfaces were judged so. */
 unsigned judge_surfaces(const struct checked *checked, enum judgement judgement);
 

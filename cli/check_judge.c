@@ -180,7 +180,8 @@ unsigned judge_count(const struct checked *checked, enum verdict verdict)
     return count;
 }
 
-const char *judge_obstacle(const struct checked *checked)
+/* Why the first attempt that proves nothing does not; NULL: there is none. */
+static const char *find_obstacle(const struct checked *checked)
 {
     const json_t *attempt;
     size_t i;
@@ -193,6 +194,22 @@ const char *judge_obstacle(const struct checked *checked)
             return reason;
     }
     return NULL;
+}
+
+void judge_nothing(const struct checked *checked, size_t count, struct text *text)
+{
+    const char *obstacle = NULL;
+    size_t attempts = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        attempts += json_array_size(checked[i].attempts);
+        obstacle = obstacle ?: find_obstacle(&checked[i]);
+    }
+    if (attempts == 0)
+        text_add(text, "nothing was tried: no attempt matches");
+    else
+        text_addf(text, "nothing was tried that proves anything: %zu attempt%s: %s", attempts,
+                  attempts == 1 ? "" : "s", obstacle ?: "not known why");
 }
 
 unsigned judge_surfaces(const struct checked *checked, enum judgement judgement)

@@ -126,12 +126,9 @@ static void add_sentence(const struct checked *checked, bool colour, struct text
         return;
     }
     if (crossed + blocked == 0) {
-        if (rest == 0)
-            text_addf(text, "%s: nothing was tried: no attempt matches\n", checked->backend);
-        else
-            text_addf(text, "%s: nothing was tried that proves anything: %u attempt%s: %s\n",
-                      checked->backend, rest, rest == 1 ? "" : "s",
-                      judge_obstacle(checked) ?: "not known why");
+        text_addf(text, "%s: ", checked->backend);
+        judge_nothing(checked, 1, text);
+        text_add(text, "\n");
         return;
     }
     for (int s = 0; s < SURFACE_COUNT; s++)
