@@ -40,9 +40,8 @@ if ! report 'r["backend"] == "namespace"'; then
     finish
 fi
 runs "the strongest first, and nothing was tried" 'r["backend"] == "namespace" and t == []' env
-bwrap=$(python3 -c 'import json, subprocess, sys
-d = json.loads(subprocess.run([sys.argv[1], "probe", "-b", "bubblewrap", "--json"], capture_output=True).stdout)
-print(int(d["backends"][0]["usable"]))' "$confine")
+bwrap=0
+! backend_works bubblewrap || bwrap=1
 
 # Structural: the next candidate, down to landlock, each told with its reason.
 # (bubblewrap clones its namespaces, so the mounts are refused as well; so are those that are made ahead, for which then
