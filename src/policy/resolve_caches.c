@@ -194,19 +194,12 @@ bool cache_is_own(const struct resolving *resolving, const char *home, const str
 /* The user's own, for the tools that can read from one cache and write to another. */
 static bool has_own(const struct resolving *resolving, const char *home, const char *place)
 {
-    const struct resolved *resolved = resolving->resolved;
     _cleanup_free_ char *path = NULL;
 
     if (!home || !resolving_home_may_have(resolving, home, place))
         return false;
     path = text_join(home, "/", place, NULL);
-    if (!path || access(path, X_OK) != 0)
-        return false;
-    for (size_t i = 0; i < resolved->path_count; i++)
-        if ((resolved->paths[i].grant == GRANT_READ || resolved->paths[i].grant == GRANT_WRITE) &&
-            path_contains(resolved->paths[i].path, path))
-            return true;
-    return false;
+    return path && access(path, X_OK) == 0 && granted_readable(resolving->resolved, path, NULL);
 }
 
 static bool has_network(const struct resolving *resolving)

@@ -346,15 +346,6 @@ int git_hooks(struct resolving *resolving, char **ret)
     return length < 0 ? error_no_memory(resolving->error) : 0;
 }
 
-static bool is_readable(const struct resolved *resolved, const char *path)
-{
-    for (size_t i = 0; i < resolved->path_count; i++)
-        if ((resolved->paths[i].grant == GRANT_READ || resolved->paths[i].grant == GRANT_WRITE) &&
-            path_contains(resolved->paths[i].path, path))
-            return true;
-    return false;
-}
-
 /* Borrowed objects have nothing that names the borrower, and an earlier command may have written the list: it
  * grants nothing. Where everything may be read nothing is missing either. */
 int git_alternates(struct resolving *resolving)
@@ -378,7 +369,7 @@ int git_alternates(struct resolving *resolving)
         _cleanup_opened_ struct opened one = {.fd = -1};
 
         if (!line[0] || line[0] == '#' || open_named(objects, line, &one) < 0 ||
-            is_readable(resolved, one.path))
+            granted_readable(resolved, one.path, NULL))
             continue;
         if (strings_addf(&resolved->warnings,
                          "git-alternates: the repository borrows objects of %s, which is not readable: add "

@@ -452,16 +452,19 @@ int merge_grants(struct resolving *resolving)
     return 0;
 }
 
-/* --- the start directory ------------------------------------------------------------------------------- */
-
-static bool is_readable_inside(const struct resolved *resolved, const char *path)
+bool granted_readable(const struct resolved *resolved, const char *path, const char *within)
 {
-    for (size_t i = 0; i < resolved->path_count; i++)
-        if ((resolved->paths[i].grant == GRANT_READ || resolved->paths[i].grant == GRANT_WRITE) &&
-            path_contains(resolved->paths[i].path, path))
+    for (size_t i = 0; i < resolved->path_count; i++) {
+        const struct resolved_path *grant = &resolved->paths[i];
+
+        if ((grant->grant == GRANT_READ || grant->grant == GRANT_WRITE) && path_contains(grant->path, path) &&
+            (!within || path_contains(within, grant->path)))
             return true;
+    }
     return false;
 }
+
+/* --- the start directory ------------------------------------------------------------------------------- */
 
 static int refuse_cwd(struct resolving *resolving, const char *by, const char *path)
 {
@@ -499,22 +502,11 @@ int resolve_cwd(struct resolving *resolving)
     }
     if (r < 0)
         return r;
-    if (resolved->mode != MODE_DANGER_FULL_ACCESS && !is_readable_inside(resolved, opened.path))
+    if (resolved->mode != MODE_DANGER_FULL_ACCESS && !granted_readable(resolved, opened.path, NULL))
         return refuse_cwd(resolving, asked.by, asked.value);
     resolved->cwd_fd = steal_fd(&opened.fd);
     resolved->cwd = steal_pointer(&opened.path);
     return 0;
-}
-
-/* Is the start directory in something that is granted in a directory that is hidden as a whole? */
-static bool is_granted_below(const struct resolved *resolved, const char *hidden)
-{
-    for (size_t i = 0; i < resolved->path_count; i++)
-        if ((resolved->paths[i].grant == GRANT_READ || resolved->paths[i].grant == GRANT_WRITE) &&
-            path_contains(hidden, resolved->paths[i].path) &&
-            path_contains(resolved->paths[i].path, resolved->cwd))
-            return true;
-    return false;
 }
 
 /* Where it is hidden, a link would fail to enter it, or the command would read nothing of its own directory.
@@ -526,7 +518,7 @@ int resolve_hidden_cwd(struct resolving *resolving)
 
     for (size_t i = 0; i < resolved->hidden_count; i++)
         if (path_contains(resolved->hidden[i].path, resolved->cwd) &&
-            !is_granted_below(resolved, resolved->hidden[i].path))
+            !granted_readable(resolved, resolved->cwd, resolved->hidden[i].path))
             return refuse_cwd(resolving, resolving->policy->chdir ? asked.by : "the start directory",
                               resolved->cwd);
     return 0;

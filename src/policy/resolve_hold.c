@@ -175,15 +175,6 @@ static bool holds_grant(const struct resolving *resolving, const char *path)
     return false;
 }
 
-static bool is_granted(const struct resolved *resolved, const char *path)
-{
-    for (size_t i = 0; i < resolved->path_count; i++)
-        if ((resolved->paths[i].grant == GRANT_READ || resolved->paths[i].grant == GRANT_WRITE) &&
-            path_contains(resolved->paths[i].path, path))
-            return true;
-    return false;
-}
-
 /* What stands in the way of levels, and whether they lead to the directory in which the object was seen.
  * Return: 0 or a negative errno with the error set. */
 static int look_at_way(struct hiding *hiding, const struct hidden *hidden, struct way *way)
@@ -215,7 +206,7 @@ static int find_hold(struct hiding *hiding, struct hidden *hidden)
         hidden->held = "contains-grant";
     else if (resolved_under_writable(resolved, hidden->path))
         hidden->held = "inside-writable";
-    if (hidden->held || !is_granted(resolved, hidden->path) || resolved->open[SURFACE_FS_HIDDEN])
+    if (hidden->held || !granted_readable(resolved, hidden->path, NULL) || resolved->open[SURFACE_FS_HIDDEN])
         return 0;
     r = way->looked ? 0 : look_at_way(hiding, hidden, way);
     if (r == 0)

@@ -296,6 +296,11 @@ int open_workspace(struct resolving *resolving, struct opened *workspace);
 int resolve_workspace_grant(struct resolving *resolving);
 int resolve_grants(struct resolving *resolving);
 int merge_grants(struct resolving *resolving);
+
+/* granted_readable() - is the canonical @path in something that is granted to be read or written? @within:
+ * only grants in this directory count, which may be hidden as a whole; NULL: all do. */
+bool granted_readable(const struct resolved *resolved, const char *path, const char *within);
+
 int resolve_cwd(struct resolving *resolving);
 
 /* resolve_hidden_cwd() - refuse a start directory that is hidden; behind resolve_hidden(). */
