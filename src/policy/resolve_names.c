@@ -8,24 +8,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* As the kernel writes it. */
-struct kernel_entry {
-    uint64_t inode;
-    int64_t offset;
-    uint16_t length;
-    uint8_t type;
-    char name[];
-};
-
 static int visit_all(const char *entries, long size, int (*visit)(const char *name, void *data), void *data)
 {
     int r = 0;
 
     for (long at = 0; at < size && r == 0;) {
-        const char *name = entries + at + offsetof(struct kernel_entry, name);
+        const char *name = entries + at + offsetof(struct kernel_dirent, name);
         uint16_t length;
 
-        memcpy(&length, entries + at + offsetof(struct kernel_entry, length), sizeof(length));
+        memcpy(&length, entries + at + offsetof(struct kernel_dirent, size), sizeof(length));
         if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
             r = visit(name, data);
         at += length;

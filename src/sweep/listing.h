@@ -7,37 +7,32 @@
 #ifndef CONFINE_SWEEP_LISTING_H
 #define CONFINE_SWEEP_LISTING_H
 
-#include <errno.h>
-#include <stdbool.h>
+#include "links/kernel_abi.h"
+
 #include <stddef.h>
-#include <stdint.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 enum listed { LISTED_UNKNOWN = 0, LISTED_DIRECTORY = 4, LISTED_LINK = 10 }; /* DT_DIR and so on */
 
-/* One name. */
-struct listing_entry {
-    uint64_t inode;
-    int64_t offset; /* of the next one */
-    uint16_t length;
-    uint8_t type; /* enum listed */
-    char name[];
-};
-
-/* listing_read() - the next names of @directory, one behind the other, each `length` bytes long. @room:
- * aligned as an entry is. Return: how many bytes; 0: at the end; -errno. */
+/* listing_read() - the next names of @directory. @room: aligned as a kernel_dirent is. Return: how many
+ * bytes; 0: at the end; -errno. */
 static inline long listing_read(int directory, void *room, size_t size)
 {
-    long got = syscall(SYS_getdents64, directory, room, size);
-
-    return got < 0 ? -errno : got;
+    return kernel_call(SYS_getdents64, directory, KERNEL_PTR(room), size, 0, 0, 0);
 }
 
-/* listing_is_dot() - is it the directory itself, or the one above? */
-static inline bool listing_is_dot(const char *name)
+/* listing_next() - the next name in the @size bytes of @room, but for the directory itself and the one above.
+ * @at: where it stands, 0 at first. Return: NULL: there is no more in there. */
+static inline const struct kernel_dirent *listing_next(const void *room, long size, long *at)
 {
-    return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
+    while (*at < size) {
+        const struct kernel_dirent *entry = (const void *)((const char *)room + *at);
+        const char *name = entry->name;
+
+        *at += entry->size;
+        if (name[0] != '.' || (name[1] != '\0' && (name[1] != '.' || name[2] != '\0')))
+            return entry;
+    }
+    return NULL;
 }
 
 #endif

@@ -23,7 +23,7 @@
 
 /* Rooms for listings: for each depth that is reached, one that is used again. */
 struct room {
-    _Alignas(struct listing_entry) char entries[8192];
+    _Alignas(struct kernel_dirent) char entries[8192];
 };
 
 struct walk {
@@ -224,7 +224,7 @@ static int enter_git(struct walk *walk, const struct look_place *place, int dept
     return r;
 }
 
-static int see_name(struct walk *walk, const struct look_place *place, const struct listing_entry *entry,
+static int see_name(struct walk *walk, const struct look_place *place, const struct kernel_dirent *entry,
                     const struct set_item *inside, unsigned *parts, int depth)
 {
     const char *name = entry->name;
@@ -269,14 +269,10 @@ static struct room *room_at(struct walk *walk, int depth)
 static int see_names(struct walk *walk, const struct look_place *place, const struct room *room, long size,
                      const struct set_item *inside, unsigned *parts, int depth)
 {
+    const struct kernel_dirent *entry;
     int r = 0;
 
-    for (long at = 0; at < size && r == 0 && !walk->look->bound;) {
-        const struct listing_entry *entry = (const struct listing_entry *)(const void *)(room->entries + at);
-
-        at += entry->length;
-        if (listing_is_dot(entry->name))
-            continue;
+    for (long at = 0; r == 0 && !walk->look->bound && (entry = listing_next(room->entries, size, &at));) {
         if (look_stopped(walk->look) || over_time(walk))
             break;
         r = see_name(walk, place, entry, inside, parts, depth);

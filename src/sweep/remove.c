@@ -25,10 +25,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifndef SYS_fchmodat2
-#define SYS_fchmodat2 452 /* the same on every architecture */
-#endif
-
 #define OPEN_DIRECTORY (O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 /* A directory on the way from the root of the tree to where the walk stands. */
@@ -252,7 +248,7 @@ static int remove_name(int at, const char *name, bool directory)
     return errno == ENOTDIR ? errnum : errno;
 }
 
-static enum step remove_entry(struct tree *tree, const struct listing_entry *entry)
+static enum step remove_entry(struct tree *tree, const struct kernel_dirent *entry)
 {
     int errnum;
 
@@ -281,7 +277,8 @@ static enum step remove_entry(struct tree *tree, const struct listing_entry *ent
 /* Works through the listing of where the walk stands, from where its descriptor stands. */
 static enum step work(struct tree *tree)
 {
-    _Alignas(struct listing_entry) char entries[32768];
+    _Alignas(struct kernel_dirent) char entries[32768];
+    const struct kernel_dirent *entry;
 
     for (;;) {
         long size = listing_read(tree->at, entries, sizeof(entries));
@@ -300,14 +297,9 @@ static enum step work(struct tree *tree)
                 return STEP_FATAL;
             continue;
         }
-        for (long at = 0; at < size;) {
-            const struct listing_entry *entry = (const struct listing_entry *)(const void *)(entries + at);
-            enum step step;
+        for (long at = 0; (entry = listing_next(entries, size, &at));) {
+            enum step step = remove_entry(tree, entry);
 
-            at += entry->length;
-            if (listing_is_dot(entry->name))
-                continue;
-            step = remove_entry(tree, entry);
             if (step != STEP_ON)
                 return step;
         }
@@ -316,20 +308,14 @@ static enum step work(struct tree *tree)
 
 static int see_entry(int at)
 {
-    _Alignas(struct listing_entry) char entries[4096];
+    _Alignas(struct kernel_dirent) char entries[4096];
     long size;
 
     if (lseek(at, 0, SEEK_SET) < 0)
         return -errno;
     while ((size = listing_read(at, entries, sizeof(entries))) > 0)
-        for (long offset = 0; offset < size;) {
-            const struct listing_entry *entry =
-                (const struct listing_entry *)(const void *)(entries + offset);
-
-            offset += entry->length;
-            if (!listing_is_dot(entry->name))
-                return 1;
-        }
+        if (listing_next(entries, size, &(long){0}))
+            return 1;
     return (int)size;
 }
 

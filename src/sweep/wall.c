@@ -22,10 +22,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#ifndef SYS_fchmodat2
-#define SYS_fchmodat2 452 /* the same on every architecture */
-#endif
-
 /* What every look and removal does. */
 static const int calls[] = {
     SYS_read,          SYS_write,
