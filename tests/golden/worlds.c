@@ -111,6 +111,11 @@ static void observed(struct world *w)
 {
     w->resolved.observed = true;
 }
+static void audited(struct world *w)
+{
+    observed(w);
+    w->host.audit = HOST_YES;
+}
 static void as_exec(struct world *w)
 {
     w->supervised = false;
@@ -274,6 +279,11 @@ static void namespace_observed(struct world *w)
     in_namespace(w);
     listed(w);
     observed(w);
+}
+static void namespace_audited(struct world *w)
+{
+    namespace_observed(w);
+    w->host.audit = HOST_YES;
 }
 static void namespace_full(struct world *w)
 {
@@ -494,6 +504,7 @@ const struct world_row world_rows[] = {
     {"network-listed", 7, network_listed},
     {"readable-listed", 7, listed},
     {"observed", 7, observed},
+    {"observed-audit", 7, audited},
     {"exec", 7, as_exec},
     {"exec-terminal", 7, exec_on_terminal},
     {"terminal", 7, on_terminal},
@@ -528,6 +539,7 @@ const struct world_row world_rows[] = {
     {"pass-fd", 7, pass_fd},
     {"namespace", 7, in_namespace},
     {"namespace-observed", 7, namespace_observed},
+    {"namespace-observed-audit", 7, namespace_audited},
     {"namespace-limits", 7, namespace_limits},
     {"namespace-limits-alone", 7, namespace_limits_alone},
     {"namespace-limits-alone-root", 7, namespace_limits_alone_root},
