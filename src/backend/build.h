@@ -58,13 +58,9 @@ void build_detach(struct builder *b);
 /* build_terminal() - a terminal of its own, for a command that is to have one. */
 void build_terminal(struct builder *b);
 
-/* build_landlock() - opens landlock-run with what the policy grants; the backend adds what is its own and
- * the "--". */
-void build_landlock(struct builder *b);
-
-/* build_audit() - is a second layer with the same grants to tell the kernel's audit? Then opens audit-run, as
- * build_landlock() does. */
-bool build_audit(struct builder *b);
+/* build_landlock() - landlock-run with what the policy grants; and where the kernel's audit is to tell of
+ * refusals, audit-run with the same. @end: adds to each what is the backend's own, and the "--" */
+void build_landlock(struct builder *b, void (*end)(struct builder *b));
 
 /* A group of the filter, and whether this plan leaves it open. */
 struct filter_group {

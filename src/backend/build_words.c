@@ -89,7 +89,7 @@ void build_terminal(struct builder *b)
     build_word(b, "--");
 }
 
-static void open_grants(struct builder *b, const char *link)
+static void add_grants(struct builder *b, const char *link, void (*end)(struct builder *b))
 {
     build_word(b, link);
     for (size_t i = 0; i < b->resolved->path_count; i++) {
@@ -100,20 +100,15 @@ static void open_grants(struct builder *b, const char *link)
         else if (grant == GRANT_WRITE || grant == GRANT_DEVICE)
             build_path(b, "--rw", i);
     }
+    end(b);
 }
 
-void build_landlock(struct builder *b)
+void build_landlock(struct builder *b, void (*end)(struct builder *b))
 {
-    open_grants(b, "landlock-run");
-}
-
-bool build_audit(struct builder *b)
-{
-    if (!b->supervised || !b->resolved->observed || b->host->audit != HOST_YES)
-        return false;
-    b->plan->audited = true;
-    open_grants(b, "audit-run");
-    return true;
+    add_grants(b, "landlock-run", end);
+    b->plan->audited = b->supervised && b->resolved->observed && b->host->audit == HOST_YES;
+    if (b->plan->audited)
+        add_grants(b, "audit-run", end);
 }
 
 /* The groups that --open opens, whatever the set. */

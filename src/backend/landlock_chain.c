@@ -23,14 +23,6 @@ static void end_grants(struct builder *b)
     build_word(b, "--");
 }
 
-static void chain_landlock(struct builder *b)
-{
-    build_landlock(b);
-    end_grants(b);
-    if (build_audit(b))
-        end_grants(b);
-}
-
 /* /dev is hidden as a whole: what is granted in it is shown again. */
 static bool stays_readable(const struct resolved_path *path)
 {
@@ -121,9 +113,9 @@ void build_chain(struct builder *b)
     chain_scope(b); /* first, because each layer copies the rules of all that are in force: these have one */
     if (b->resolved->policy->readable_listed) {
         chain_hide(b); /* it lists what is above the hidden, which landlock-run's layer forbids here */
-        chain_landlock(b);
+        build_landlock(b, end_grants);
     } else {
-        chain_landlock(b);
+        build_landlock(b, end_grants);
         chain_hide(b);
     }
     build_word(b, "drop-run");

@@ -211,10 +211,7 @@ static void chain_landlock(struct builder *b)
 {
     if (!has_landlock(b))
         return;
-    build_landlock(b);
-    end_grants(b);
-    if (build_audit(b))
-        end_grants(b);
+    build_landlock(b, end_grants);
 }
 
 static void chain_scope(struct builder *b)
