@@ -9,9 +9,9 @@
  */
 #include "run/signs.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* Do the words at @at begin a message? `cat: x: WORDS`, `[Errno 13] WORDS`, `x (WORDS)`. */
 static bool begins(const char *line, size_t at)
@@ -35,21 +35,14 @@ static bool ends(const char *line, size_t length, size_t at)
     return false;
 }
 
-static bool is_same(const char *text, const char *words, size_t length)
-{
-    for (size_t i = 0; i < length; i++)
-        if (tolower((unsigned char)text[i]) != tolower((unsigned char)words[i]))
-            return false;
-    return true;
-}
-
 const char *sign_of(const char *const *signatures, const char *line, size_t length)
 {
     for (; *signatures; signatures++) {
         size_t words = strlen(*signatures);
 
         for (size_t at = 0; at + words <= length; at++)
-            if (begins(line, at) && is_same(line + at, *signatures, words) && ends(line, length, at + words))
+            if (begins(line, at) && strncasecmp(line + at, *signatures, words) == 0 &&
+                ends(line, length, at + words))
                 return *signatures;
     }
     return NULL;
