@@ -5,30 +5,40 @@
 
 #include "kernel/audit.h"
 #include "links/kernel_abi.h"
+#include "observe/audit_reader.h"
 #include "observe/audit_record.h"
 
 #include <poll.h>
+#include <stddef.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 
 #define LAUNCHER "/usr/libexec/confine/confine-launch"
 #define OURS     7510
 
-/* A record; of a call the architecture's own name, and @call in place of its number, stand in front. */
-static void take(struct audit_look *look, unsigned type, long call, const char *text)
+/* A record; of a call the architecture's own name, and @call in place of its number, stand in front. Return:
+ * its length. */
+static size_t write_record(char *room, size_t size, unsigned type, long call, const char *text)
 {
     const char *close = strchr(text, ')');
-    char record[4096];
     int length;
 
     need(close != NULL);
     if (type == AUDIT_TYPE_SYSCALL)
-        length = snprintf(record, sizeof(record), "%.*s): arch=%x syscall=%ld %s", (int)(close - text), text,
+        length = snprintf(room, size, "%.*s): arch=%x syscall=%ld %s", (int)(close - text), text,
                           KERNEL_AUDIT_ARCH, call, close + 3);
     else
-        length = snprintf(record, sizeof(record), "%s", text);
-    need(length > 0 && (size_t)length < sizeof(record));
-    audit_take(look, type, record, (size_t)length);
+        length = snprintf(room, size, "%s", text);
+    need(length > 0 && (size_t)length < size);
+    return (size_t)length;
+}
+
+static void take(struct audit_look *look, unsigned type, long call, const char *text)
+{
+    char record[4096];
+
+    audit_take(look, type, record, write_record(record, sizeof(record), type, call, text));
 }
 
 static void take_first(struct audit_look *look)
@@ -270,4 +280,133 @@ TEST(a_message_of_somebody_else_is_none)
         need(poll(&(struct pollfd){.fd = reader, .events = POLLIN}, 1, 10000) == 1);
     while ((got = audit_receive(reader, room, sizeof(room))) >= 0 && !strstr(room + 16, "domain=a"));
     check_int((int)got, -EPERM);
+}
+
+/* --- the process ------------------------------------------------------------------------------------------
+ */
+
+/* Two ends of which the second receives as if the kernel wrote: where its number would be, the address of the
+ * first has zeros. */
+static void make_source(int ends[2])
+{
+    struct sockaddr_un from = {.sun_family = AF_UNIX, .sun_path = {0, 'a', 0, 0, 0, 0}}, to = from;
+    socklen_t length = offsetof(struct sockaddr_un, sun_path) + 14;
+    int pid = getpid();
+
+    memcpy(from.sun_path + 6, &pid, sizeof(pid));
+    memcpy(to.sun_path + 6, &pid, sizeof(pid));
+    to.sun_path[13] = 't';
+    for (int i = 0; i < 2; i++) {
+        ends[i] = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        need(ends[i] >= 0 && bind(ends[i], (struct sockaddr *)(i ? &to : &from), length) == 0);
+    }
+    need(connect(ends[0], (struct sockaddr *)&to, length) == 0);
+}
+
+struct packet {
+    uint32_t length;
+    uint16_t type, flags;
+    uint32_t sequence, port;
+    char text[4096];
+};
+
+static void tell(int source, unsigned type, long call, const char *text)
+{
+    struct packet message = {.type = (uint16_t)type};
+    size_t size =
+        offsetof(struct packet, text) + write_record(message.text, sizeof(message.text), type, call, text);
+
+    message.length = (uint32_t)size;
+    need(send(source, &message, size, 0) == (ssize_t)size);
+}
+
+static void tell_refusal(int source)
+{
+    tell(source, AUDIT_TYPE_ACCESS, 0, "audit(1.1:10): domain=a blockers=fs.make_reg path=\"/o\"");
+    tell(source, AUDIT_TYPE_SYSCALL, SYS_openat, "audit(1.1:10): a0=1 a1=2 a2=3 a3=4 pid=7510 exe=\"/b\"");
+}
+
+static void check_status(pid_t pid, const char *line)
+{
+    char name[64], status[8192];
+    ssize_t got;
+    int fd;
+
+    snprintf(name, sizeof(name), "/proc/%d/status", (int)pid);
+    fd = open(name, O_RDONLY | O_CLOEXEC);
+    need(fd >= 0 && (got = read(fd, status, sizeof(status) - 1)) > 0);
+    close(fd);
+    status[got] = '\0';
+    check(strstr(status, line) != NULL);
+}
+
+static pid_t start_reader(int source, int wire, pid_t supervisor)
+{
+    static const struct resolved resolved;
+    pid_t pid = fork();
+
+    need(pid >= 0);
+    if (pid == 0)
+        audit_serve(&(struct audit_setup){
+            .wire = wire, .source = source, .supervisor = supervisor, .resolved = &resolved});
+    close(source);
+    close(wire);
+    return pid;
+}
+
+TEST(the_reader_has_nothing_else_and_tells_the_sum)
+{
+    const struct audit_order order = {.pid = OURS};
+    static struct audit_message message;
+    int source[2], wire[2], status;
+    uint64_t told = 0;
+    pid_t pid;
+
+    make_source(source);
+    need(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, wire) == 0);
+    pid = start_reader(source[1], wire[1], getpid());
+    need(recv(wire[0], &message, sizeof(message), 0) > 0);
+    check_int(message.type, AUDIT_MESSAGE_READY);
+    check_status(pid, "\nSeccomp:\t2\n");
+    check_status(pid, "\nNoNewPrivs:\t1\n");
+    check_status(pid, "\nCapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n");
+    need(send(wire[0], &order, sizeof(order), 0) == (ssize_t)sizeof(order));
+    tell(source[0], AUDIT_TYPE_DOMAIN, 0,
+         "audit(1.1:10): domain=a status=allocated mode=enforcing pid=7510 uid=0 exe=\"" LAUNCHER "\"");
+    tell_refusal(source[0]);
+    tell_refusal(source[0]);
+    tell(source[0], AUDIT_TYPE_ACCESS, 0, "audit(1.1:11): domain=b blockers=fs.make_reg path=\"/secret\"");
+    tell(source[0], AUDIT_TYPE_DOMAIN, 0, "audit(1.1:12): domain=a status=deallocated denials=2");
+    need(shutdown(wire[0], SHUT_WR) == 0);
+    for (;;) {
+        memset(&message, 0, sizeof(message));
+        need(recv(wire[0], &message, sizeof(message), 0) > 0);
+        if (message.type != AUDIT_MESSAGE_REFUSAL)
+            break;
+        check_int(message.operation, DENIAL_CREATE);
+        check_str(message.path, "/o");
+        check_str(message.executable, "/b");
+        told += message.count;
+    }
+    check_int((long long)told, 2);
+    check_int(message.type, AUDIT_MESSAGE_END);
+    check_int((long long)message.count, 2);
+    check_int(message.all, true);
+    need(waitpid(pid, &status, 0) == pid);
+    check_int(status, 0);
+}
+
+/* Whoever started it may have ended before it could ask to end with that one. */
+TEST(without_its_supervisor_the_reader_does_not_begin)
+{
+    static struct audit_message message;
+    int source[2], wire[2], status;
+    pid_t pid;
+
+    make_source(source);
+    need(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, wire) == 0);
+    pid = start_reader(source[1], wire[1], getpid() + 1);
+    check_int((long long)recv(wire[0], &message, sizeof(message), 0), 0);
+    need(waitpid(pid, &status, 0) == pid);
+    check_int(status, 1 << 8);
 }
