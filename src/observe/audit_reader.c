@@ -20,7 +20,6 @@
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -185,20 +184,10 @@ static int load_filter(void)
 {
     static const long calls[] = {SYS_ppoll,      SYS_read,         SYS_recvfrom,     SYS_write,
                                  SYS_exit_group, SYS_rt_sigreturn, SYS_clock_gettime};
-    struct sock_filter code[5 + 2 * ARRAY_SIZE(calls)];
-    unsigned short at = 0;
+    struct sock_filter code[RETREAT_BEGIN + 2 * ARRAY_SIZE(calls) + 1];
+    size_t at = retreat_list(code, calls, ARRAY_SIZE(calls));
 
-#define ADD(CODE, YES, NO, K) code[at++] = (struct sock_filter){(uint16_t)(CODE), YES, NO, K}
-    ADD(BPF_LD | BPF_W | BPF_ABS, 0, 0, 4);
-    ADD(BPF_JMP | BPF_JEQ | BPF_K, 1, 0, KERNEL_AUDIT_ARCH);
-    ADD(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS);
-    ADD(BPF_LD | BPF_W | BPF_ABS, 0, 0, 0);
-    for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
-        ADD(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, (uint32_t)calls[i]);
-        ADD(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
-    }
-    ADD(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS);
-#undef ADD
+    code[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
     return retreat_calls(code, at);
 }
 
@@ -215,11 +204,7 @@ static int give_up(const struct audit_setup *setup)
     if (dup2(setup->source, AUDIT_SOURCE) != AUDIT_SOURCE || dup2(setup->wire, AUDIT_WIRE) != AUDIT_WIRE ||
         kernel_call(SYS_close_range, AUDIT_WIRE + 1, ~0U, 0, 0, 0, 0) < 0)
         return -EIO;
-    r = retreat_user(setup->resolved);
-    if (r == 0 && (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0))
-        r = -errno;
-    if (r == 0 && getppid() != setup->supervisor)
-        r = -ESRCH;
+    r = retreat_below(setup->resolved, setup->supervisor, false);
     return r < 0 ? r : load_filter();
 }
 

@@ -33,20 +33,30 @@ static const uint32_t commands[] = {NOTIFY_IOCTL_RECEIVE, NOTIFY_IOCTL_SEND, NOT
 /* Offsets in what the kernel shows to a filter. */
 enum { AT_NR = 0, AT_ARCH = 4, AT_ARGS = 16 };
 
+size_t retreat_list(struct sock_filter *code, const long *listed, size_t count)
+{
+    const struct sock_filter begin[RETREAT_BEGIN] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, AT_ARCH),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, KERNEL_AUDIT_ARCH, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, AT_NR),
+    };
+    size_t at = ARRAY_SIZE(begin);
+
+    memcpy(code, begin, sizeof(begin));
+    for (size_t i = 0; i < count; i++) {
+        code[at++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, listed[i], 0, 1);
+        code[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    }
+    return at;
+}
+
 static int load_filter(bool asks)
 {
     struct sock_filter code[72];
-    unsigned short at = 0;
+    size_t at = retreat_list(code, calls, ARRAY_SIZE(calls));
 
 #define ADD(CODE, YES, NO, K) code[at++] = (struct sock_filter){(uint16_t)(CODE), YES, NO, K}
-    ADD(BPF_LD | BPF_W | BPF_ABS, 0, 0, AT_ARCH);
-    ADD(BPF_JMP | BPF_JEQ | BPF_K, 1, 0, KERNEL_AUDIT_ARCH);
-    ADD(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS);
-    ADD(BPF_LD | BPF_W | BPF_ABS, 0, 0, AT_NR);
-    for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
-        ADD(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, (uint32_t)calls[i]);
-        ADD(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
-    }
     ADD(BPF_JMP | BPF_JEQ | BPF_K, 0, 4, SYS_openat);
     ADD(BPF_LD | BPF_W | BPF_ABS, 0, 0, AT_ARGS + 16);
     ADD(BPF_JMP | BPF_JSET | BPF_K, 0, 1, O_PATH);
@@ -109,6 +119,18 @@ int retreat_user(const struct resolved *resolved)
     return (int)kernel_call(SYS_capset, KERNEL_PTR(&header), KERNEL_PTR(none), 0, 0, 0, 0);
 }
 
+int retreat_below(const struct resolved *resolved, pid_t supervisor, bool outlives)
+{
+    int r = retreat_user(resolved);
+
+    if (r == 0 && (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
+                   (!outlives && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)))
+        r = -errno;
+    if (r == 0 && getppid() != supervisor)
+        r = -ESRCH;
+    return r;
+}
+
 static void be_woken(int signum)
 {
     (void)signum; /* what was waited for has been cut off, and that is all */
@@ -118,7 +140,7 @@ int retreat(const struct observe_setup *setup)
 {
     struct sigaction woken = {.sa_handler = be_woken};
     sigset_t all;
-    long r;
+    int r;
 
     /* One signal comes from the supervisor, to be looked at; a terminal's are not meant for us. */
     sigfillset(&all);
@@ -130,11 +152,6 @@ int retreat(const struct observe_setup *setup)
         return -errno;
     r = keep_wire(setup);
     if (r == 0)
-        r = retreat_user(setup->resolved);
-    if (r == 0 && (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
-                   (!setup->outlives && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)))
-        r = -errno;
-    if (r == 0 && getppid() != setup->supervisor)
-        r = -ESRCH;
-    return r < 0 ? (int)r : load_filter(setup->asks);
+        r = retreat_below(setup->resolved, setup->supervisor, setup->outlives);
+    return r < 0 ? r : load_filter(setup->asks);
 }
