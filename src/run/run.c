@@ -344,7 +344,6 @@ static void clean_up(struct run *run)
 {
     struct error error = {0};
 
-    remove_tmp(run);
     limits_tell(&run->limits, &run->report->warnings);
     if (limits_remove(&run->limits, &error) < 0)
         strings_addf(&run->report->warnings, "%s: %s", error.reason, error.message);
