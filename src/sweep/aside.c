@@ -59,12 +59,17 @@ static int enter_or_make(int at, const char *name)
     return fd;
 }
 
-/* PLANTED_ASIDE/RUN in the root. */
-static int enter_run(const struct look_root *root, const char *run)
+static int enter_below(const struct look_root *root, const char *name)
 {
     int fd = fcntl(root->fd, F_DUPFD_CLOEXEC, 0);
 
-    fd = fd < 0 ? -errno : enter_or_make(fd, PLANTED_ASIDE);
+    return fd < 0 ? -errno : enter_or_make(fd, name);
+}
+
+static int enter_run(const struct look_root *root, const char *run)
+{
+    int fd = enter_below(root, PLANTED_ASIDE);
+
     return fd < 0 ? fd : enter_or_make(fd, run);
 }
 
@@ -80,10 +85,8 @@ static int make_place(const struct look_root *root, const char *run, char **ret_
         syscall(SYS_renameat2, root->fd, PLANTED_ASIDE, root->fd, beside, NO_REPLACE) == 0)
         fd = enter_run(root, run);
     *ret_place = fd >= 0 ? text_join(PLANTED_ASIDE, "/", run, NULL) : steal_pointer(&beside);
-    if (fd < 0 && *ret_place) {
-        fd = fcntl(root->fd, F_DUPFD_CLOEXEC, 0);
-        fd = fd < 0 ? -errno : enter_or_make(fd, *ret_place);
-    }
+    if (fd < 0 && *ret_place)
+        fd = enter_below(root, *ret_place);
     if (*ret_place)
         return fd;
     fd_close(fd);
