@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "kernel/program.h"
 #include "policy/accounts.h"
+#include "policy/policy_keys.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -276,16 +277,23 @@ static void tell(const struct learning *learning, bool verify, bool held)
 }
 
 /* Without the observer there is nothing to learn from, and a proposal of nothing would read as if nothing
- * were needed. */
+ * were needed. A policy file may have it off as well. */
 static int refuse_blind(const struct options *options, struct error *error)
 {
-    const char *denials = options_value(options, OPTION_KEY, KEY_DENIALS);
+    static struct policy policy;
+    const struct origin *origin = &policy.origin[KEY_DENIALS];
+    int r = policy_init(&policy, error);
 
-    if (!denials || strcmp(denials, "off") != 0)
-        return 0;
-    error_set(error, ERROR_USAGE, EINVAL, "option-conflict",
-              "option --denials: without the observer nothing is learnt");
-    return error_hint(error, "leave it out");
+    if (r == 0)
+        r = policy_load_layers(&policy, &options->policies, error);
+    if (r == 0)
+        r = options_apply(options, &policy, error);
+    if (r == 0 && policy.denials == DENIALS_OFF) {
+        policy_refuse(error, origin, "no-observer", "without the observer nothing is learnt");
+        r = error_hint(error, "%s", origin->option ? "leave it out" : "say --denials auto");
+    }
+    policy_free(&policy);
+    return r;
 }
 
 /* The caller's home by the password database; NULL: not known. */

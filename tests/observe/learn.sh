@@ -70,6 +70,12 @@ for backend in namespace landlock; do
     learn -b $backend --denials off -- touch "$out/ran"
     [ "$status" -eq 125 ] && [ ! -s "$dir/out" ] && has_line "without the observer nothing is learnt (leave it out)"
     result $? "$backend: blind, it learns nothing"
+    echo '{"policy": 1, "denials": "off"}' >"$out/blind.json"
+    learn -b $backend --policy "$out/blind.json" -- touch "$out/ran"
+    [ "$status" -eq 125 ] && [ ! -s "$dir/out" ] && has_line "blind.json:1:26: without the observer nothing is learnt (say --denials auto)"
+    result $? "$backend: nor where a policy file has it so"
+    learn -b $backend --policy "$out/blind.json" --denials auto -- touch "$out/there/one"
+    check "$backend: but where an option is stronger" 0 "d['write'][0]['path'] == '$out/there'"
     learn -b $backend -- nosuchcommand
     [ "$status" -eq 127 ] && [ ! -s "$dir/out" ]
     result $? "$backend: of a command that is not there neither"
