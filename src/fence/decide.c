@@ -234,9 +234,8 @@ static bool refuses_by_mode(const struct fence_object *object, enum denial_opera
     bool in_directory = object->fd < 0 || names(operation);
     int fd = in_directory ? object->parent : object->fd;
     int access = !changes(operation) ? R_OK : in_directory ? W_OK | X_OK : W_OK;
-    long r = kernel_call(SYS_faccessat2, fd, KERNEL_PTR(""), access, AT_EACCESS | AT_EMPTY_PATH, 0, 0);
 
-    return r == -EACCES || r == -EPERM;
+    return !object_permits(fd, access);
 }
 
 static bool decide(const struct fence *fence, const struct fence_object *object,

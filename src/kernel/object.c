@@ -5,6 +5,7 @@
 
 #include "links/kernel_abi.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/vfs.h>
 
@@ -20,4 +21,11 @@ bool object_is_proc(int fd)
     struct statfs seen;
 
     return fstatfs(fd, &seen) == 0 && seen.f_type == STATFS_PROC_TYPE;
+}
+
+bool object_permits(int fd, int mode)
+{
+    long r = kernel_call(SYS_faccessat2, fd, KERNEL_PTR(""), mode, AT_EACCESS_FLAG | AT_EMPTY_PATH, 0, 0);
+
+    return r != -EACCES && r != -EPERM;
 }

@@ -6,6 +6,7 @@
  */
 #include "observe/judge.h"
 
+#include "kernel/object.h"
 #include "links/observe_calls.h"
 #include "observe/base.h"
 #include "observe/hold.h"
@@ -291,14 +292,6 @@ static int find_parent(struct target *target, pid_t pid)
     return target->parent;
 }
 
-/* Does the object's mode let the command? What its mount says is another matter (EROFS). */
-static bool may_access(int fd, int mode)
-{
-    long r = kernel_call(SYS_faccessat2, fd, KERNEL_PTR(""), mode, AT_EACCESS_FLAG | EMPTY_PATH, 0, 0);
-
-    return r != -EACCES && r != -EPERM;
-}
-
 /* Looks at what stands in the way of @operation. @deciding: whose mount and mode count: the object, or the
  * directory that it is in; @as_name: it is the directory that is changed */
 static struct object look_at(const struct judge *judge, const struct notify_request *request,
@@ -320,7 +313,7 @@ static struct object look_at(const struct judge *judge, const struct notify_requ
     if (operation == DENIAL_METADATA)
         object.by_mode = judge->uid != 0 && target->st.st_uid != judge->uid;
     else
-        object.by_mode = !may_access(deciding, changes_directory ? W_OK | X_OK : W_OK);
+        object.by_mode = !object_permits(deciding, changes_directory ? W_OK | X_OK : W_OK);
     return object;
 }
 
@@ -375,7 +368,7 @@ static bool judge_reading(const struct judge *judge, const struct notify_request
         verdict.rule == DENIAL_BY_DEFAULT &&
         (is_granted(judge->rules.resolved, &target->st, false) ||
          is_below_granted(judge->rules.resolved, find_parent(target, (pid_t)request->pid), false));
-    object.by_mode = !may_access(target->object, operation == DENIAL_EXECUTE ? X_OK : R_OK);
+    object.by_mode = !object_permits(target->object, operation == DENIAL_EXECUTE ? X_OK : R_OK);
     verdict = evaluate_read(&judge->rules, &object);
     judge_refuse(judge, request, operation, &verdict, target->path, false, object.by_mode);
     return verdict.answer == ANSWER_ALLOWED;
@@ -500,7 +493,7 @@ static bool judge_start(const struct judge *judge, const struct notify_request *
     /* By our own view: its root cannot be opened either, and the names are the same. */
     target_resolve(target, judge->self, CWD_NUMBER, first.text, true);
     if (target->object >= 0 && !target->outside && judge_reading(judge, request, target, DENIAL_EXECUTE) &&
-        S_ISREG(target->st.st_mode) && may_access(target->object, X_OK))
+        S_ISREG(target->st.st_mode) && object_permits(target->object, X_OK))
         start_over();
     return true;
 }
