@@ -12,7 +12,7 @@ start() {
     "$confine" run -q --backend=landlock -w . -- \
         sh -c 'mkdir -m 0 "$TMPDIR/closed"; echo x >"$TMPDIR/x"; ln -s / "$TMPDIR/root"; echo "$TMPDIR" >up.new; mv up.new up; exec sleep 300' &
     run=$!
-    for _ in $(seq 600); do [ ! -e up ] || break; sleep 0.05; done
+    await test -e up
     made=$(cat up)
 }
 kill_run() {

@@ -59,7 +59,7 @@ for name in sys.argv[1:]:
     one = socket.socket(socket.AF_UNIX); one.bind(name); one.listen(8); made.append(one)
 time.sleep(600)' "$dir/asked" "$dir/other" </dev/null >/dev/null 2>&1 &
 server=$!
-for _ in $(seq 600); do [ ! -S "$dir/other" ] || break; sleep 0.05; done
+await test -S "$dir/other"
 sleep 0.2 && chmod 666 "$dir/asked" "$dir/other"
 connect='import socket, sys
 for name in sys.argv[1:]:

@@ -24,7 +24,7 @@ server.bind(sys.argv[1])
 while True:
     open(sys.argv[2], "ab").write(server.recv(64))' "$dir/socket" "$dir/received" &
 server=$!
-for _ in $(seq 100); do [ ! -S "$dir/socket" ] || break; sleep 0.05; done
+await test -S "$dir/socket"
 
 run=("$confine" run -q $backend --report "$dir/report")
 call "$dir/act" socket 1 2 "${run[@]}" -- true

@@ -59,7 +59,7 @@ done
 bash -c 'sleep 20 & echo $! >"$0"; exec "$@"' "$dir/stranger" "$confine" run -q $backend -w . -- \
     sh -c 'echo >up; exec sleep "$0"' "30.$$" </dev/null >/dev/null 2>&1 &
 front=$!
-for _ in $(seq 300); do [ ! -e up ] || break; sleep 0.1; done
+await test -e up
 # Its number inside may be another one outside.
 running() { grep -zlxF "30.$$" /proc/[0-9]*/cmdline 2>/dev/null | while read -r file; do grep -zsqx sleep "$file" && echo "$file"; done; }
 for _ in $(seq 100); do [ -z "$(running)" ] || break; sleep 0.1; done
@@ -131,7 +131,7 @@ result $? 'a mask that takes the owner everything: a run as ever'
 rm -f up
 "$confine" run -q $backend -w . --wait-all --grace 1s -- sh -c 'setsid sleep 300 & echo >up; exit 0' &
 run=$!
-for _ in $(seq 1200); do [ ! -e up ] || break; sleep 0.05; done
+await test -e up
 sleep 0.3 # the command ends; if it has not, it is the one that is signalled
 kill -TERM $run
 (trap 'kill $!; exit' TERM; sleep 60 & wait $! && kill -KILL $run) >/dev/null 2>&1 &

@@ -70,7 +70,7 @@ for name in sys.argv[2:]:
 open(sys.argv[1], "w").close()
 time.sleep(600)'
 child python3 -c "$server" "$dir/serving" "@$dir" "$HOME/agent" "$dir/else/socket"
-for _ in $(seq 600); do [ ! -e "$dir/serving" ] || break; sleep 0.05; done
+await test -e "$dir/serving"
 chmod 666 "$HOME/agent" "$dir/else/socket"
 
 for user in $users; do
