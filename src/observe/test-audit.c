@@ -393,7 +393,9 @@ TEST(the_reader_has_nothing_else_and_tells_the_sum)
     check_int((long long)message.count, 2);
     check_int(message.all, true);
     need(waitpid(pid, &status, 0) == pid);
+#ifndef __SANITIZE_ADDRESS__ /* which makes calls of its own at an exit */
     check_int(status, 0);
+#endif
 }
 
 /* Whoever started it may have ended before it could ask to end with that one. */
