@@ -77,6 +77,20 @@ static bool is_host_name(const char *name)
     }
 }
 
+/* A number up to MOST at TEXT, without leading zeros. Return: behind it; NULL: there is none. */
+static const char *read_bits(const char *text, unsigned most, unsigned *ret_bits)
+{
+    size_t digits = strspn(text, "0123456789");
+    unsigned bits = 0;
+
+    if (digits == 0 || digits > 3 || (text[0] == '0' && digits > 1))
+        return NULL;
+    for (size_t i = 0; i < digits; i++)
+        bits = bits * 10 + (unsigned)(text[i] - '0');
+    *ret_bits = bits;
+    return bits <= most ? text + digits : NULL;
+}
+
 /* `192.0.2.0/24` or `[2001:db8::]/32`, in rule->name. */
 static bool read_address(struct rule *rule)
 {
@@ -86,16 +100,10 @@ static bool read_address(struct rule *rule)
 
     rule->bits = six ? 128 : 32;
     if (slash) {
-        size_t digits = strspn(slash + 1, "0123456789");
-        unsigned bits = 0;
+        const char *end = read_bits(slash + 1, rule->bits, &rule->bits);
 
-        if (digits == 0 || digits > 3 || slash[1 + digits] != '\0' || (slash[1] == '0' && digits > 1))
+        if (!end || *end != '\0')
             return false;
-        for (size_t i = 1; i <= digits; i++)
-            bits = bits * 10 + (unsigned)(slash[i] - '0');
-        if (bits > rule->bits)
-            return false;
-        rule->bits = bits;
         *slash = '\0';
     }
     if (six) {
@@ -242,6 +250,7 @@ static const char *address_mistake(const char *name, bool private)
     const char *rest = name + six + length;
     char text[ADDRESS_TEXT];
     struct address address;
+    unsigned bits;
 
     if (length >= sizeof(text) || (six && *rest != ']'))
         return NULL;
@@ -252,14 +261,8 @@ static const char *address_mistake(const char *name, bool private)
     if (private)
         return six ? "an address is named without private: [ADDRESS]:443"
                    : "an address is named without private: ADDRESS:443";
-    if (*rest == '/') {
-        const size_t digits = strspn(++rest, "0123456789");
-
-        if (digits == 0 || digits > 3 || (rest[0] == '0' && digits > 1) ||
-            strtoul(rest, NULL, 10) > (six ? 128 : 32))
-            return "/BITS is a number up to 32, of an IPv6 address up to 128";
-        rest += digits;
-    }
+    if (*rest == '/' && !(rest = read_bits(rest + 1, six ? 128 : 32, &bits)))
+        return "/BITS is a number up to 32, of an IPv6 address up to 128";
     if (*rest == '\0')
         return six ? "an address needs a port: [ADDRESS]:443 or [ADDRESS]/BITS:443"
                    : "an address needs a port: ADDRESS:443 or ADDRESS/BITS:443";
