@@ -122,15 +122,22 @@ void connection_write(const struct connection *connection, struct writer *writer
     writer_end(writer);
 }
 
+const struct connection *connections_at(const struct connections *connections, size_t index)
+{
+    if (index < connections->count)
+        return &connections->items[index];
+    index -= connections->count;
+    return index < connections->counted_count ? &connections->counted[index] : NULL;
+}
+
 static int64_t sum(const struct connections *connections, bool refused_only)
 {
+    const struct connection *item;
     int64_t count = 0;
 
-    for (size_t i = 0; i < connections->count; i++)
-        count += !refused_only || connections->items[i].refused;
-    for (size_t i = 0; i < connections->counted_count; i++)
-        if (!refused_only || connections->counted[i].refused)
-            count += connections->counted[i].count;
+    for (size_t i = 0; (item = connections_at(connections, i)); i++)
+        if (!refused_only || item->refused)
+            count += item->id < 0 ? item->count : 1;
     return count;
 }
 
@@ -155,21 +162,12 @@ static int64_t count_failed(const struct connection *connection)
            strncmp(connection->error, client, sizeof(client) - 1) != 0;
 }
 
-/* All of them: those that stand one by one, and then the counted ones. NULL: there are no more. */
-static const struct connection *connection_at(const struct connections *connections, size_t index)
-{
-    if (index < connections->count)
-        return &connections->items[index];
-    index -= connections->count;
-    return index < connections->counted_count ? &connections->counted[index] : NULL;
-}
-
 int64_t connections_failed(const struct connections *connections)
 {
     const struct connection *item;
     int64_t count = 0;
 
-    for (size_t i = 0; (item = connection_at(connections, i)); i++)
+    for (size_t i = 0; (item = connections_at(connections, i)); i++)
         count += count_failed(item);
     return count;
 }
@@ -182,10 +180,10 @@ static const char *meant(const struct connection *connection)
 /* Does an earlier one say the same? */
 static bool is_repeated(const struct connections *connections, size_t index)
 {
-    const struct connection *item = connection_at(connections, index), *earlier;
+    const struct connection *item = connections_at(connections, index), *earlier;
 
     for (size_t i = 0; i < index; i++) {
-        earlier = connection_at(connections, i);
+        earlier = connections_at(connections, i);
         if (count_failed(earlier) > 0 && earlier->error && earlier->port == item->port &&
             strcmp(meant(earlier), meant(item)) == 0 && strcmp(earlier->error, item->error) == 0)
             return true;
@@ -209,7 +207,7 @@ void connections_say_failed(const struct connections *connections, size_t most, 
     size_t said = 0;
     char name[512];
 
-    for (size_t i = 0; (item = connection_at(connections, i)); i++) {
+    for (size_t i = 0; (item = connections_at(connections, i)); i++) {
         if (count_failed(item) == 0 || !item->error || is_repeated(connections, i))
             continue;
         if (said++ == most) {

@@ -54,6 +54,10 @@ void connection_write(const struct connection *connection, struct writer *writer
 /* connection_members() - the same without the braces. */
 void connection_members(const struct connection *connection, struct writer *writer);
 
+/* connections_at() - all of them: those that stand one by one, and then the counted ones. Return: NULL: there
+ * are no more. */
+const struct connection *connections_at(const struct connections *connections, size_t index);
+
 /* connections_refused() - how many were refused, those that were counted included. */
 int64_t connections_refused(const struct connections *connections);
 

@@ -159,12 +159,11 @@ static int add_refused(struct denial_list *denials, const struct resolved *resol
 int denials_add_refused(struct denial_list *denials, const struct resolved *resolved,
                         const struct connections *connections, char *const *command)
 {
+    const struct connection *item;
     int r = 0;
 
-    for (size_t i = 0; i < connections->count && r == 0; i++)
-        r = add_refused(denials, resolved, &connections->items[i], command);
-    for (size_t i = 0; i < connections->counted_count && r == 0; i++)
-        r = add_refused(denials, resolved, &connections->counted[i], command);
+    for (size_t i = 0; r == 0 && (item = connections_at(connections, i)); i++)
+        r = add_refused(denials, resolved, item, command);
     return r;
 }
 

@@ -165,18 +165,15 @@ static void add_network(const struct report *report, struct sentences *sentences
     const struct connections *connections = &report->connections;
     long long total = connections_total(connections), refused = connections_refused(connections);
     long long failed = connections_failed(connections);
-    const struct connection *first = NULL;
+    const struct connection *item, *first = NULL;
     struct text names = {0};
     char name[SUMMARY_NAME + 16];
 
     if (total == 0)
         return;
-    for (size_t i = 0; i < connections->count && !first; i++)
-        if (connections->items[i].refused && connections->items[i].name)
-            first = &connections->items[i];
-    for (size_t i = 0; i < connections->counted_count && !first; i++)
-        if (connections->counted[i].refused && connections->counted[i].name)
-            first = &connections->counted[i];
+    for (size_t i = 0; !first && (item = connections_at(connections, i)); i++)
+        if (item->refused && item->name)
+            first = item;
     add_sentence(sentences, " Network: %lld connection%s, %lld refused", total, total == 1 ? "" : "s",
                  refused);
     if (first)
