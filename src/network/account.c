@@ -257,7 +257,7 @@ static void count_closed(struct connection *connection, const char *error)
         return;
     }
     tally = find_tally(gateway, &like);
-    if (!connection->told && !connection->is_later)
+    if (!connection->told)
         count_failed(tally, connection, error);
     count(gateway, tally, 0, sent, received);
 }
