@@ -329,14 +329,9 @@ static void tell_refusal(int source)
 static void check_status(pid_t pid, const char *line)
 {
     char name[64], status[8192];
-    ssize_t got;
-    int fd;
 
     snprintf(name, sizeof(name), "/proc/%d/status", (int)pid);
-    fd = open(name, O_RDONLY | O_CLOEXEC);
-    need(fd >= 0 && (got = read(fd, status, sizeof(status) - 1)) > 0);
-    close(fd);
-    status[got] = '\0';
+    need(file_read(AT_FDCWD, name, status, sizeof(status)) > 0);
     check(strstr(status, line) != NULL);
 }
 
