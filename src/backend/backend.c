@@ -42,19 +42,14 @@ const struct backend *backend_by_name(const char *name)
     return NULL;
 }
 
-/* What the reserved names mean, so that a known word gets a better answer than a typing error. */
-static const char *const later_backends[] = {
-    "seatbelt", "windows", "oci", "vm", "remote", NULL,
-};
-
+/* A name that is kept for a later version gets a better answer than a typing error. */
 static int refuse_unknown(const char *name, struct error *error)
 {
-    for (size_t i = 0; later_backends[i]; i++)
-        if (strcmp(later_backends[i], name) == 0) {
-            error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "not-in-this-version",
-                      "the backend %s is not in this version", name);
-            return error_hint(error, "use --backend auto");
-        }
+    if (backend_reserved(name)) {
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "not-in-this-version",
+                  "the backend %s is not in this version", name);
+        return error_hint(error, "use --backend auto");
+    }
     error_set(error, ERROR_USAGE, EINVAL, "unknown-backend", "there is no backend %s", QUOTE(name));
     return error_hint(error, "backends are auto, namespace, bubblewrap, landlock, custom and refuse");
 }

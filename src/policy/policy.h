@@ -234,6 +234,9 @@ const char *layer_name(enum layer layer);
 const char *key_name(enum key key); /* the policy-file key, `limits.time` form for limits */
 const char *list_name(enum list list);
 
+/* backend_reserved() - is it the name of a backend that is kept for a later version? */
+bool backend_reserved(const char *name);
+
 /* duration: `10s`, `1.5m`, `2h`, `300ms`, plain number = seconds; size: `16M`, `1G`, `512K`, plain = bytes.
  */
 int parse_duration(const char *text, uint64_t *ret_ms);

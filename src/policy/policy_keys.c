@@ -235,6 +235,14 @@ enum mode mode_by_name(const char *name)
     return MODE_INVALID;
 }
 
+bool backend_reserved(const char *name)
+{
+    for (const struct word *word = backend_words; word->name; word++)
+        if (strcmp(word->name, name) == 0)
+            return word->value == WORD_RESERVED;
+    return false;
+}
+
 const char *network_name(enum network network)
 {
     return word_name(network_words, network);
