@@ -61,10 +61,9 @@ static int collect(struct words *words, const struct helper *helper, int program
         const int *fds;
         size_t count;
     } lists[] = {{helper->readable, helper->readable_count},
-                 {helper->writable, helper->writable_count},
                  {helper->keep, helper->keep_count},
                  {&program, program >= 0}};
-    size_t count = helper->readable_count + helper->writable_count + helper->keep_count + 1, kept = 0;
+    size_t count = helper->readable_count + helper->keep_count + 1, kept = 0;
     int *keep = calloc(count, sizeof(*keep));
 
     if (!keep)
@@ -86,10 +85,10 @@ static void add_all(struct words *words, const char *const *list)
         add(words, "%s", *list);
 }
 
-static void add_paths(struct words *words, const char *option, const int *fds, size_t count)
+static void add_readable(struct words *words, const int *fds, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        add(words, "%s", option);
+        add(words, "--ro");
         add(words, "/proc/self/fd/%d", fds[i]);
     }
 }
@@ -125,9 +124,8 @@ static void add_links(struct words *words, const struct helper *helper, int prog
     if (helper->scoped)
         add_all(words, scope);
     add_all(words, landlock);
-    add_paths(words, "--ro", helper->readable, helper->readable_count);
-    add_paths(words, "--rw", helper->writable, helper->writable_count);
-    add_paths(words, "--ro", &program, 1);
+    add_readable(words, helper->readable, helper->readable_count);
+    add_readable(words, &program, 1);
     add_all(words, drop);
     for (const char *const *group = helper->opened; group && *group; group++) {
         add(words, "--without");

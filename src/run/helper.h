@@ -13,10 +13,8 @@
 struct helper {
     const char *program;      /* in libexec/confine, such as `confine-sweep` */
     const char *const *words; /* its own, NULL-terminated; NULL: none */
-    const int *readable;      /* O_PATH descriptors of what it may read */
+    const int *readable; /* O_PATH descriptors of what it may read; with `walled` its words say what else */
     size_t readable_count;
-    const int *writable; /* and change */
-    size_t writable_count;
     const int *keep; /* descriptors that it has under their numbers, besides 0 to 2 */
     size_t keep_count;
     int standard[3];           /* what become 0, 1 and 2 */

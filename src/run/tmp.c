@@ -192,8 +192,8 @@ static int run_sweep(struct tmp_directory *tmp, struct error *error)
     struct helper sweep = {.program = "confine-sweep",
                            .words = words,
                            .walled = true,
-                           .writable = &tmp->fd,
-                           .writable_count = 1,
+                           .keep = &tmp->fd,
+                           .keep_count = 1,
                            .standard = {0, 1, 2}};
     struct stat owner;
     int status = 0;
