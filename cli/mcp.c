@@ -9,8 +9,6 @@
 #include "mcp/mcp.h"
 #include "report/report.h"
 
-#include <errno.h>
-
 int command_mcp(char **argv, char **envp)
 {
     static struct confinement confinement;
