@@ -255,6 +255,7 @@ static void tell(const struct learning *learning, bool verify, bool held)
     tell_left(&learning->proposal.open, "no policy allows", &text);
     tell_left(&learning->proposal.by_mode, "its mode or owner refuses it as well, so no policy is enough",
               &text);
+    tell_left(&learning->proposal.risky, "not proposed", &text);
     if (!is_complete(learning->report))
         text_add(&text, "confine: not all that was refused has been seen\n");
     if (verify && held && learning->status != 0)

@@ -23,6 +23,7 @@ struct proposal {
     size_t count;
     struct strings open;         /* refusals that no line of a policy allows, as phrases */
     struct strings by_mode;      /* those that the mode or owner of a file refuses as well */
+    struct strings risky;        /* those whose line would hand over more than a command may have */
     const char *home, *env_home; /* NULL: not known. Neither is ever proposed, nor what is above */
     char *const *env;            /* the caller's */
 };

@@ -8,6 +8,7 @@
 #include "cli/learn.h"
 
 #include "policy/resolve.h"
+#include "policy/risk.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -40,12 +41,14 @@ static bool is_wide(const struct proposal *proposal, const char *path)
            (proposal->env_home && path_contains(path, proposal->env_home));
 }
 
-/* What a run would refuse is no proposal. */
+/* What a run would refuse is no proposal, nor is what hands over more than a command may. */
 static bool never_grants(const struct proposal *proposal, const char *key, const char *path)
 {
     static const struct policy none; /* what is never granted is not the policy's to say */
+    struct risk risk;
 
-    return strcmp(key, "write") == 0 && policy_never_grants(&none, proposal->env, LIST_WRITE, path);
+    return strcmp(key, "write") == 0 && (policy_never_grants(&none, proposal->env, LIST_WRITE, path) ||
+                                         risk_find(proposal->home, proposal->env, LIST_WRITE, path, &risk));
 }
 
 static const char *text_of(const json_t *object, const char *key)
@@ -138,6 +141,26 @@ static bool is_lookup(const json_t *denial)
            strcmp(text_of(denial, "operation"), "bind") != 0;
 }
 
+/* What no line is made for, with the reason. Return: 0 or -ENOMEM. */
+static int leave(struct proposal *proposal, const json_t *denial)
+{
+    const char *warning = json_string_value(json_object_get(denial, "warning"));
+    _cleanup_free_ char *why = say_why(denial);
+    struct strings *left = json_is_true(json_object_get(denial, "by_mode")) ? &proposal->by_mode
+                           : warning                                        ? &proposal->risky
+                                                                            : &proposal->open;
+    struct text line = {0};
+    int r = 0;
+
+    if (!why)
+        return -ENOMEM;
+    text_addf(&line, "%s%s%s", why, warning ? ": it " : "", warning ? warning : "");
+    if (line.failed || (!strings_have(left, line.data) && strings_add(left, line.data) < 0))
+        r = -ENOMEM;
+    text_free(&line);
+    return r;
+}
+
 int proposal_take(struct proposal *proposal, const json_t *report)
 {
     const json_t *items = json_object_get(json_object_get(report, "denials"), "items");
@@ -149,19 +172,15 @@ int proposal_take(struct proposal *proposal, const json_t *report)
 
         if (!json_is_null(json_object_get(denial, "noise")))
             continue;
-        if (json_is_object(grant) && !json_object_get(denial, "path_b64")) {
+        if (json_is_object(grant) && json_is_null(json_object_get(denial, "warning")) &&
+            !json_object_get(denial, "path_b64")) {
             r = add_grant(proposal, grant, denial);
             added += r > 0 ? r : 0;
         } else if (is_lookup(denial)) {
             r = add(proposal, "network", "listed", denial);
             added += r > 0 ? r : 0;
         } else {
-            _cleanup_free_ char *why = say_why(denial);
-            struct strings *left =
-                json_is_true(json_object_get(denial, "by_mode")) ? &proposal->by_mode : &proposal->open;
-
-            if (!why || (!strings_have(left, why) && strings_add(left, why) < 0))
-                r = -ENOMEM;
+            r = leave(proposal, denial);
         }
         if (r < 0)
             return r;
@@ -388,5 +407,6 @@ void proposal_free(struct proposal *proposal)
     free(proposal->items);
     strings_free(&proposal->open);
     strings_free(&proposal->by_mode);
+    strings_free(&proposal->risky);
     *proposal = (struct proposal){0};
 }

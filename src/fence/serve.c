@@ -125,7 +125,10 @@ static void write_denied(struct writer *writer, const struct fence *fence, const
               denial->by_mode ? "; its mode or owner refuses as well" : "");
     error_surface(&error, surface_table[denial->surface].name);
     if (option.data)
-        error_hint(&error, "ask for %s", option.data);
+        error_hint(&error, "ask for %s%s%s", option.data, denial->warning ? ", which " : "",
+                   denial->warning ? denial->warning : "");
+    else if (denial->warning)
+        error_hint(&error, "no option is offered, because it %s", denial->warning);
     begin(writer, "denied");
     report_error_write(&error, writer, "error");
     writer_path(writer, "path", denial->path);

@@ -48,7 +48,7 @@ static void add_refused(const json_t *report, struct text *text)
     json_array_foreach(items, i, item)
     {
         const char *operation = string_of(item, "operation"), *path = string_of(item, "path");
-        const char *option = string_of(item, "grant_option");
+        const char *option = string_of(item, "grant_option"), *warning = string_of(item, "warning");
 
         if (string_of(item, "noise") || !operation || !path)
             continue;
@@ -56,7 +56,9 @@ static void add_refused(const json_t *report, struct text *text)
             break;
         text_addf(text, ". The sandbox refused it (%s %s)", operation, QUOTE(path));
         if (option)
-            text_addf(text, ": ask for %s", option);
+            text_addf(text, ": ask for %s%s%s", option, warning ? ", which " : "", warning ? warning : "");
+        else if (warning)
+            text_addf(text, ", and no option is offered, because it %s", warning);
         else if (json_is_true(json_object_get(item, "by_mode")))
             text_add(text, ", and file modes do as well, so no option would help");
     }

@@ -3,11 +3,13 @@
  *
  * Should:  name the narrowest grant that would have done, and none where none would: a file's mode refuses
  *          as well, or the grant would be one on all of a home.
- * Mustn't: offer what does not work, or credentials.
+ * Mustn't: offer what does not work, credentials, or what hands over more than a command could do by itself
+ * (policy/risk.h): that is said instead. What is protected in a granted tree is offered, with that.
  */
 #include "report/denial_grant.h"
 
 #include "policy/address.h"
+#include "policy/risk.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -108,6 +110,39 @@ static int fill_network(const struct resolved *resolved, struct denial *denial)
     return denial->value ? 0 : -ENOMEM;
 }
 
+static const struct {
+    const char *key;
+    enum list list;
+} grant_lists[] = {{"write", LIST_WRITE},
+                   {"read", LIST_READ},
+                   {"show", LIST_SHOW},
+                   {"unprotect", LIST_UNPROTECT},
+                   {"sockets", LIST_SOCKETS}};
+
+/* What the grant would hand over, or where none was found, one for the path alone. What is protected is
+ * offered all the same: whoever reads the option reads the name of what it opens. Return: 0 or -ENOMEM. */
+static int weigh_grant(const struct resolved *resolved, struct denial *denial, const char *key)
+{
+    const char *paths[] = {denial->value ? denial->value : denial->path, denial->also};
+    struct risk risk = {0};
+    struct text text = {0};
+
+    for (size_t i = 0; i < ARRAY_SIZE(grant_lists); i++)
+        for (size_t j = 0; j < ARRAY_SIZE(paths); j++)
+            if (!risk.item && paths[j] && strcmp(grant_lists[i].key, key) == 0)
+                (void)risk_find(resolved->home, resolved->env.items, grant_lists[i].list, paths[j], &risk);
+    if (!risk.item)
+        return 0;
+    risk_say(&risk, &text);
+    denial->warning = text.data;
+    if (strcmp(key, "unprotect") != 0) {
+        free(denial->value);
+        denial->value = NULL;
+        denial->key = NULL;
+    }
+    return text.failed ? -ENOMEM : 0;
+}
+
 static bool never_grants(const struct resolved *resolved, enum list list, const char *path)
 {
     char *const none[] = {NULL};
@@ -138,6 +173,7 @@ int denial_fill_grant(const struct resolved *resolved, struct denial *denial, en
                       size_t index)
 {
     bool reads = denial->operation == DENIAL_READ || denial->operation == DENIAL_EXECUTE;
+    const char *key;
 
     if (denial->by_mode || denial->surface == SURFACE_FS_DEVICE || rule == DENIAL_BY_KIND ||
         (denial->path && is_kernels(denial->path)))
@@ -150,28 +186,29 @@ int denial_fill_grant(const struct resolved *resolved, struct denial *denial, en
         denial->value = strdup(mode_name(MODE_WORKSPACE_WRITE));
         return denial->value ? 0 : -ENOMEM;
     }
+    key = rule == DENIAL_BY_PROTECT              ? "unprotect"
+          : rule == DENIAL_BY_HIDE               ? "show"
+          : denial->surface == SURFACE_UNIX_PATH ? "sockets"
+          : reads                                ? "read"
+                                                 : "write";
     errno = 0;
     denial->value = rule == DENIAL_BY_PROTECT ? find_unprotect(resolved, denial, index, &denial->also)
                     : denial->surface == SURFACE_UNIX_PATH || rule == DENIAL_BY_HIDE
                         ? strdup(denial->path)
                         : find_grant(resolved, denial);
-    if (!denial->value)
-        return errno ? -ENOMEM : 0;
-    denial->key = rule == DENIAL_BY_PROTECT              ? "unprotect"
-                  : rule == DENIAL_BY_HIDE               ? "show"
-                  : denial->surface == SURFACE_UNIX_PATH ? "sockets"
-                  : reads                                ? "read"
-                                                         : "write";
+    if (!denial->value && errno)
+        return -ENOMEM;
     /* An option that is shown works. */
     /* No policy file can name what is no UTF-8, and what it would name instead is another path. */
-    if (!utf8_valid(denial->value) ||
-        (strcmp(denial->key, "write") == 0 && never_grants(resolved, LIST_WRITE, denial->value)) ||
-        (strcmp(denial->key, "sockets") == 0 && never_grants(resolved, LIST_SOCKETS, denial->value))) {
+    if (denial->value &&
+        (!utf8_valid(denial->value) ||
+         (strcmp(key, "write") == 0 && never_grants(resolved, LIST_WRITE, denial->value)) ||
+         (strcmp(key, "sockets") == 0 && never_grants(resolved, LIST_SOCKETS, denial->value)))) {
         free(denial->value);
         denial->value = NULL;
-        denial->key = NULL;
     }
-    return 0;
+    denial->key = denial->value ? key : NULL;
+    return weigh_grant(resolved, denial, key);
 }
 
 /* Is the host at AT, of LENGTH bytes, one that ssh is to reach? `ssh://git@HOST/x`, `git@HOST:x`, `HOST:x`
@@ -273,6 +310,8 @@ void denial_advise(const struct denial *denial, struct text *text)
     if (denial->key && strcmp(denial->key, "allow") == 0 && denial_is_name_alone(denial) &&
         !has_port(denial->value))
         text_addf(text, " (ports 443 and 80; for ssh --allow %s:%d)", QUOTE(denial->value), SSH_PORT);
+    if (denial->key && denial->warning)
+        text_addf(text, ", which %s", denial->warning);
 }
 
 /* The grant as a piece of a policy file. */

@@ -83,6 +83,7 @@ static void denial_free(struct denial *denial)
     free(denial->rule);
     free(denial->value);
     free(denial->also);
+    free(denial->warning);
     free(denial->at_start);
 }
 
@@ -96,8 +97,8 @@ int denials_add(struct denial_list *denials, const struct resolved *resolved, co
         return -ENOMEM;
     item = &denials->items[denials->count];
     *item = *denial;
-    item->path = item->address = item->executable = item->rule = item->value = item->also = item->at_start =
-        NULL;
+    item->path = item->address = item->executable = NULL;
+    item->rule = item->value = item->also = item->warning = item->at_start = NULL;
     item->key = NULL;
     if ((denial->path && !(item->path = strdup(denial->path))) ||
         (denial->address && !(item->address = strdup(denial->address))) ||
@@ -354,6 +355,7 @@ void denial_write(struct writer *writer, const struct denial *denial)
     writer_integer(writer, "count", (int64_t)denial->count);
     writer_text(writer, "rule", denial->rule);
     denial_write_grant(writer, denial);
+    writer_text(writer, "warning", denial->warning);
     writer_bool(writer, "by_mode", denial->by_mode);
     writer_bool(writer, "within", denial->within);
     writer_text(writer, "noise", noises[denial->noise]);

@@ -257,7 +257,7 @@ static void add_denials(const struct report *report, struct sentences *sentences
     const struct denial_list *denials = &report->denials;
     size_t count = denials_notable(denials), said = 0;
     struct text names = {0}, option = {0};
-    const char *instead = "ask for";
+    const char *instead = "ask for", *warning = NULL;
 
     if (!denials->known) {
         add_sentence(sentences, denials->channel && strcmp(denials->channel, "none") != 0 &&
@@ -282,6 +282,8 @@ static void add_denials(const struct report *report, struct sentences *sentences
             continue;
         text_add(&names, said++ > 0 ? ", " : "");
         denial_say(&denials->items[i], SUMMARY_NAME, &names);
+        if (!denials->items[i].key && !warning)
+            warning = denials->items[i].warning;
         if (option.length > 0)
             continue;
         denial_advise(&denials->items[i], &option);
@@ -294,6 +296,8 @@ static void add_denials(const struct report *report, struct sentences *sentences
     add_modes(denials, count, sentences);
     if (option.length > 0)
         add_sentence(sentences, " This was the sandbox, not the program: %s %s.", instead, option.data);
+    if (warning)
+        add_sentence(sentences, " No option is offered for what %s.", warning);
     text_free(&names);
     text_free(&option);
 }

@@ -61,7 +61,12 @@ static void add_refused(const struct report *report, bool everything, struct tex
         denial_say(denial, 300, &phrase);
         denial_advise(denial, &option);
         add_linef(text, "refused: %s%s%s%s", phrase.data ? phrase.data : "?",
-                  option.length > 0 ? "; granted by " : "", option.length > 0 ? option.data : "",
+                  option.length > 0 ? "; granted by "
+                  : denial->warning ? "; no option is offered, because it "
+                                    : "",
+                  option.length > 0 ? option.data
+                  : denial->warning ? denial->warning
+                                    : "",
                   denial->by_mode ? "; its mode or owner refuses as well: no option would help" : "");
         text_free(&phrase);
         text_free(&option);

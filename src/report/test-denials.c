@@ -131,6 +131,9 @@ TEST_EACH(what_is_offered_is_accepted_and_works, struct offer, offers)
     } else {
         check_int((long)option.length, 0);
     }
+    /* What runs later is offered with that; what merely was written down is no more than asked for. */
+    if (denials.items[0].key)
+        check_int(denials.items[0].warning != NULL, strstr(row->option, "dir") == NULL);
     if (denials.items[0].key) {
         need(policy_init(&again.policy, &again.error) == 0);
         need(strings_add(&again.env, trial.env.items[0]) == 0);
@@ -204,7 +207,9 @@ TEST_EACH(the_option_for_a_name_has_the_port_that_the_command_says, struct sough
 static const struct grant_row {
     const char *name, *path;
     enum denial_operation operation;
-    const char *option; /* NULL: none */
+    const char *option;   /* NULL: none */
+    const char *warning;  /* NULL: none */
+    enum surface surface; /* SURFACE_FS_READ, the first: SURFACE_FS_WRITE */
 } grant_rows[] = {
     {"a file: its directory", "/srv/a/x", DENIAL_CREATE, "--write /srv/a"},
     {"a file that is there: itself", "/srv/a/x", DENIAL_WRITE, "--write /srv/a/x"},
@@ -214,6 +219,39 @@ static const struct grant_row {
     {"nor what stands right below it", "/etc/x", DENIAL_CREATE, NULL},
     {"a file in a home is narrow", "/home/me/.x", DENIAL_WRITE, "--write /home/me/.x"},
     {"the kernel's own", "/proc/1/oom_score_adj", DENIAL_WRITE, NULL},
+    {"who may log in", "/home/me/.ssh/authorized_keys", DENIAL_CREATE, NULL,
+     "would hand over ~/.ssh/config (names commands that ssh runs)"},
+    {"the same, the file", "/home/me/.ssh/authorized_keys", DENIAL_WRITE, NULL,
+     "would hand over ~/.ssh/authorized_keys (who may log in)"},
+    {"a start file", "/home/me/.bashrc", DENIAL_WRITE, NULL,
+     "would hand over ~/.bashrc (a shell reads it when it starts)"},
+    {"one that would be in the home", "/home/me/.profile", DENIAL_CREATE, NULL,
+     "would hand over ~/.profile (a shell reads it when it starts)"},
+    {"a unit", "/home/me/.config/systemd/user/x.service", DENIAL_CREATE, NULL,
+     "would hand over ~/.config/systemd/user (started at login)"},
+    {"what has start files in it", "/home/me/.config/x", DENIAL_CREATE, NULL,
+     "would hand over ~/.config/fish (a shell reads it when it starts)"},
+    {"beside them", "/home/me/.config/app/x", DENIAL_CREATE, "--write /home/me/.config/app"},
+    {"keys", "/home/me/.gnupg/trustdb.gpg", DENIAL_WRITE, NULL,
+     "would hand over ~/.gnupg (keys, and whom they trust)"},
+    {"hooks of another repository", "/srv/a/.git/hooks/x", DENIAL_CREATE, NULL,
+     "would hand over ./.git/hooks (git runs it)"},
+    {"what has them in it", "/srv/a/.git/index.lock", DENIAL_CREATE, NULL,
+     "would hand over ./.git/hooks (git runs it)"},
+    {"its objects", "/srv/a/.git/objects/ab/x", DENIAL_CREATE, "--write /srv/a/.git/objects/ab"},
+    {"its settings of an editor", "/srv/a/.vscode/tasks.json", DENIAL_WRITE, NULL,
+     "would hand over ./.vscode/tasks.json (an editor runs what it names)"},
+    {"a name that only begins so", "/srv/a/.idea-notes", DENIAL_WRITE, "--write /srv/a/.idea-notes"},
+    {"cron", "/etc/cron.d/x", DENIAL_CREATE, NULL, "would hand over /etc/cron.d (cron runs it)"},
+    {"users", "/etc/passwd", DENIAL_WRITE, NULL, "would hand over /etc/passwd (decides who may log in)"},
+    {"another setting", "/etc/app/x", DENIAL_CREATE, "--write /etc/app"},
+    {"a secret of the environment's", "/srv/keys/mine", DENIAL_WRITE, NULL,
+     "would hand over $NETRC (passwords of ftp, curl and git)"},
+    {"the user's bus", "/run/user/7/bus", DENIAL_CONNECT, NULL,
+     "would hand over the service there (the user's bus starts programs outside)", SURFACE_UNIX_PATH},
+    {"the agent of ssh", "/srv/agent", DENIAL_CONNECT, NULL,
+     "would hand over $SSH_AUTH_SOCK (signs with the keys of ssh)", SURFACE_UNIX_PATH},
+    {"another service", "/srv/db.sock", DENIAL_CONNECT, "--socket /srv/db.sock", NULL, SURFACE_UNIX_PATH},
 };
 
 TEST_EACH(a_grant_is_narrow, struct grant_row, grant_rows)
@@ -221,12 +259,14 @@ TEST_EACH(a_grant_is_narrow, struct grant_row, grant_rows)
     struct policy policy = {.mode = MODE_WORKSPACE_WRITE};
     struct resolved resolved = {.policy = &policy, .mode = MODE_WORKSPACE_WRITE};
     struct denial_list denials = {0};
-    struct denial denial = {.surface = SURFACE_FS_WRITE,
+    struct denial denial = {.surface = row->surface ? row->surface : SURFACE_FS_WRITE,
                             .operation = row->operation,
                             .path = (char *)(uintptr_t)row->path,
                             .count = 1};
     struct text option = {0};
 
+    need(strings_add(&resolved.env, "NETRC=/srv/keys/mine") == 0);
+    need(strings_add(&resolved.env, "SSH_AUTH_SOCK=/srv/agent") == 0);
     resolved.cwd = resolved.workspace = (char *)(uintptr_t) "/home/me/app";
     resolved.home = (char *)(uintptr_t) "/home/me";
     need(denials_add(&denials, &resolved, &denial, DENIAL_BY_DEFAULT, 0) == 0);
@@ -235,6 +275,46 @@ TEST_EACH(a_grant_is_narrow, struct grant_row, grant_rows)
         check_str(option.data, row->option);
     else
         check(option.length == 0);
+    check_str(denials.items[0].warning ? denials.items[0].warning : "", row->warning ? row->warning : "");
     text_free(&option);
     denials_free(&denials);
+    strings_free(&resolved.env);
+}
+
+/* A start file is often a link into a tree of such files; and a repository may have no work tree. */
+TEST(what_a_name_leads_to_is_no_grant_either)
+{
+    static const char *const names[][2] = {
+        {"files/rc", "would hand over ~/.bashrc (a shell reads it when it starts)"},
+        {"bare.git/HEAD.lock", "would hand over hooks (git runs them)"}};
+    struct trial trial = trial_start();
+    char home[PATH_MAX];
+
+    trial_directory("me");
+    trial_directory("files");
+    trial_file("files/rc", 0600);
+    snprintf(home, sizeof(home), "%s", trial_path("me/.bashrc"));
+    need(symlink(trial_path("files/rc"), home) == 0);
+    trial_directory("bare.git");
+    trial_directory("bare.git/hooks");
+    trial_directory("bare.git/objects");
+    trial_file("bare.git/HEAD", 0600);
+    need(trial_resolve(&trial) == 0);
+    free(trial.resolved.home);
+    need((trial.resolved.home = strdup(trial_path("me"))) != NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        struct denial_list denials = {0};
+        char path[PATH_MAX];
+        struct denial denial = {.surface = SURFACE_FS_WRITE,
+                                .operation = i == 0 ? DENIAL_WRITE : DENIAL_CREATE,
+                                .path = path,
+                                .count = 1};
+
+        snprintf(path, sizeof(path), "%s", trial_path(names[i][0]));
+        need(denials_add(&denials, &trial.resolved, &denial, DENIAL_BY_DEFAULT, 0) == 0);
+        check(!denials.items[0].key);
+        check_str(denials.items[0].warning ? denials.items[0].warning : "", names[i][1]);
+        denials_free(&denials);
+    }
+    trial_end(&trial);
 }

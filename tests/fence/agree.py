@@ -98,7 +98,7 @@ class Tree:
                            ('l-chain/d3', 'l-chain2'), ('nothing', 'l-dangling'), ('l-dangling', 'l-dangling2'),
                            ('../out/nothing', 'l-dangling-out'), ('l-loop', 'l-loop'), ('../out', 'l-out'), ('../out/key', 'l-key'),
                            ('../out/vault', 'l-vault'), ('../out/vault/pub', 'l-pub'), ('kept', 'l-kept'), ('held', 'l-held'),
-                           ('kept/new', 'l-dangling-kept'), ('/etc/passwd', 'l-etc'), ('/', 'l-root'), ('../wide', 'l-wide'),
+                           ('kept/new', 'l-dangling-kept'), ('/etc/hosts', 'l-etc'), ('/', 'l-root'), ('../wide', 'l-wide'),
                            ('d1/../../out/plain', 'l-up'), ('.git/hooks', 'l-hooks'), ('/proc/self/cwd', 'l-magic'),
                            ('/dev/null', 'l-null'), ('/tmp', 'l-tmp'), ('../wide/new', 'l-dangling-wide'), ('d1/', 'l-slash')]:
             os.symlink(text, 'ws/' + name)
@@ -159,15 +159,15 @@ def walk_names(top):
 def make_names(top):
     choose = random.Random(SEED)
     there = walk_names(top)
-    outside = ['/etc/passwd', '/etc/confine-agree-new', '/usr/bin/env', '/etc', '/', '/dev/null', '/dev/zero', '/dev/full', '/dev/tty',
+    outside = ['/etc/hosts', '/etc/confine-agree-new', '/usr/bin/env', '/etc', '/', '/dev/null', '/dev/zero', '/dev/full', '/dev/tty',
                '/proc/self/status', '/proc/self/environ', '/proc/version', '/proc/1/environ', '/etc/shadow', '/tmp', '/tmp/confine-agree-none',
                '/dev/shm', '/sys/kernel/osrelease', top, top + '/new', top + '/out/new', top + '/out/vault/new', '/run', '/var/tmp',
-               '', '.', '..', '../..', '../../../../../../../../etc/passwd', 'n' * 256, 'n/' * 2000 + 'x', 'd1/' * 1400, 'l-d1/../' * 15 + 'file',
-               '/proc/self/root/etc/passwd', '/proc/self/cwd/file', '/proc/self/fd', '/dev/stdin', '/dev/fd/0', 'ws', '//etc//passwd',
+               '', '.', '..', '../..', '../../../../../../../../etc/hosts', 'n' * 256, 'n/' * 2000 + 'x', 'd1/' * 1400, 'l-d1/../' * 15 + 'file',
+               '/proc/self/root/etc/hosts', '/proc/self/cwd/file', '/proc/self/fd', '/dev/stdin', '/dev/fd/0', 'ws', '//etc//passwd',
                'new', 'd1/new', 'd1/d2/new', 'l-out/new', 'l-chain/new', 'l-vault/new', 'l-pub/new', 'kept/new', '.git/hooks/new',
                '.git/new', '.GIT/hooks/pre-commit', 'KEPT/k', 'HELD', 'mnt/new', 'mnt/f', 'again/k', 'again/new', '../alias/w', '../alias/new', '../out/only',
                '../out/only/', '../out/sealed/l-work/file', '../out/sealed/../plain/f', 'l-out/sealed/l-work/d1',
-               '../out/sealed/l-work', '../out/sealed/none', '../wide/new', 'l-magic/file', 'l-null', 'l-root/etc/passwd', 'l-tmp/x', 'l-root' + top + '/out/key']
+               '../out/sealed/l-work', '../out/sealed/none', '../wide/new', 'l-magic/file', 'l-null', 'l-root/etc/hosts', 'l-tmp/x', 'l-root' + top + '/out/key']
     rows = [(flags, name) for name in outside for flags in choose.sample(FLAGS, 2)]
     while len(rows) < NAMES:
         name = choose.choice(there)
@@ -285,12 +285,12 @@ def compare(tries, backend, whose, owner):
         rows = make_names(tree.top)
         fence = Fence(CONFINE, options(backend))
         ours = [ask_fence(fence, flags, path) for flags, path in rows]
-        answers = {path: fence.open(path, os.O_WRONLY)[0] for path in (tree.top + '/out/plain/f', '/etc/passwd')}
+        answers = {path: fence.open(path, os.O_WRONLY)[0] for path in (tree.top + '/out/plain/f', '/etc/hosts')}
         offered = {path: (answer['type'], answer['grant_option'], answer['error']['hint']) for path, answer in answers.items()}
         granted = '--write ' + tree.top + '/out/plain/f'
         wanted = {tree.top + '/out/plain/f': ('denied', granted, 'ask for ' + granted),
-                  '/etc/passwd': ('denied', '--write /etc/passwd', 'ask for --write /etc/passwd') if ROOT and not owner else ('denied', None, None)}
-        tap.ok(offered == wanted and (None in offered['/etc/passwd']) == ('its mode or owner refuses as well' in answers['/etc/passwd']['error']['message']),
+                  '/etc/hosts': ('denied', '--write /etc/hosts', 'ask for --write /etc/hosts') if ROOT and not owner else ('denied', None, None)}
+        tap.ok(offered == wanted and (None in offered['/etc/hosts']) == ('its mode or owner refuses as well' in answers['/etc/hosts']['error']['message']),
                '%s%s: no option is offered for what a mode refuses as well' % (backend, whose), answers)
         tap.ok(fence.close() == 0, '%s%s: a fence ends with its socket' % (backend, whose))
         report = tree.top + '/report'

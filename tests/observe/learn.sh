@@ -60,6 +60,16 @@ for backend in namespace landlock; do
     learn -b $backend --verify -- touch "$HOME/.config/x"
     check "$backend: and what would need all of it is said" 1 '"write" not in d'
     rm -rf "$HOME/.config"
+    # Nor what would hand over the account; and the next run of --verify does not have it either.
+    mkdir -p "$HOME/.ssh" "$HOME/.config/systemd/user" .git/hooks
+    touch "$HOME/.bashrc"
+    [ "$(id -u)" -ne 0 ] || chown -R 65534:65534 "$HOME" .git
+    learn -b $backend --verify -- sh -c 'echo x >~/.ssh/authorized_keys; echo x >~/.bashrc; touch ~/.config/systemd/user/x; touch .git/hooks/x'
+    check "$backend: nor what is run later outside" 1 '"write" not in d and "unprotect" not in d and "mode" in d'
+    grep -qF "not proposed: create $HOME/.ssh/authorized_keys by" "$dir/err" && grep -q 'bashrc.* by .*: it would hand over ~/.bashrc' "$dir/err" &&
+        [ ! -e "$HOME/.ssh/authorized_keys" ] && [ ! -s "$HOME/.bashrc" ]
+    result $? "$backend: which is said, and not tried"
+    rm -rf "$HOME"/.ssh "$HOME"/.config "$HOME"/.bashrc .git
     learn -b $backend --verify -- sh -c 'echo x >/etc/own'
     [ "$(grep -c 'no policy allows' "$dir/err")" -eq 0 ] && grep -q 'its mode or owner refuses it as well.*/etc/own' "$dir/err"
     result $? "$backend: what a mode refuses as well is said as that"
