@@ -191,6 +191,18 @@ static bool is_repeated(const struct connections *connections, size_t index)
     return false;
 }
 
+/* Did the same host answer at the same port, before or after? */
+static bool is_reached(const struct connections *connections, const struct connection *failed)
+{
+    const struct connection *item;
+
+    for (size_t i = 0; (item = connections_at(connections, i)); i++)
+        if (!item->refused && item->port == failed->port && item->received > 0 &&
+            strcmp(meant(item), meant(failed)) == 0)
+            return true;
+    return false;
+}
+
 /* The gateway reads what strangers say: of its sentences only plain letters are passed on, and not many. */
 static void say_error(const char *error, struct text *text)
 {
@@ -201,14 +213,16 @@ static void say_error(const char *error, struct text *text)
     }
 }
 
-void connections_say_failed(const struct connections *connections, size_t most, size_t cut, struct text *text)
+void connections_say_failed(const struct connections *connections, size_t most, size_t cut, bool never,
+                            struct text *text)
 {
     const struct connection *item;
     size_t said = 0;
     char name[512];
 
     for (size_t i = 0; (item = connections_at(connections, i)); i++) {
-        if (count_failed(item) == 0 || !item->error || is_repeated(connections, i))
+        if (count_failed(item) == 0 || !item->error || is_repeated(connections, i) ||
+            (never && is_reached(connections, item)))
             continue;
         if (said++ == most) {
             text_add(text, " and others");

@@ -70,8 +70,9 @@ int64_t connections_failed(const struct connections *connections);
  * …`.
  * @most: as many of them, and no more; then that there are others
  * @cut: of a name, in bytes
+ * @never: leave out what was reached another time
  */
-void connections_say_failed(const struct connections *connections, size_t most, size_t cut,
+void connections_say_failed(const struct connections *connections, size_t most, size_t cut, bool never,
                             struct text *text);
 
 /* connections_total() - how many there were, names that were looked up and refused included. */

@@ -179,7 +179,7 @@ static void add_network(const struct report *report, struct sentences *sentences
     if (first)
         add_sentence(sentences, ", first %s (%s)", text_quote(name, sizeof(name), first->name, SUMMARY_NAME),
                      first->refused);
-    connections_say_failed(connections, SUMMARY_FAILED, SUMMARY_HOST, &names);
+    connections_say_failed(connections, SUMMARY_FAILED, SUMMARY_HOST, false, &names);
     if (failed > 0)
         add_sentence(sentences, "%s %lld failed: %s", first ? ";" : ",", failed,
                      names.data ? names.data : "?");

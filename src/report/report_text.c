@@ -6,6 +6,8 @@
  */
 #include "report/report.h"
 
+#include "links/channel.h"
+
 #include <string.h>
 
 #define REFUSED_MOST  5 /* lines */
@@ -82,15 +84,44 @@ static void add_refused(const struct report *report, bool everything, struct tex
                   denials->inferred[0].line);
 }
 
-/* What was allowed and could not be reached: who asks for more only, for a program may well try its hosts. */
-static void add_failed(const struct connections *connections, struct text *text)
+/* What was allowed and could not be reached: the program saw a reset, and that looks like a refusal of ours.
+ * One that answered another time is for who asks for more: a program may well have waited for it. */
+static void add_failed(const struct connections *connections, bool everything, struct text *text)
 {
     struct text names = {0};
 
-    connections_say_failed(connections, FAILED_MOST, 300, &names);
+    connections_say_failed(connections, FAILED_MOST, 300, !everything, &names);
     if (names.data)
-        add_linef(text, "allowed, and not reached: %s", names.data);
+        add_linef(text, "allowed, but not reached: %s", names.data);
     text_free(&names);
+}
+
+_Static_assert(PROCESS_NUMBERS == 300, "a sentence below says how many");
+
+/* Limits that were asked for, and hold in part. */
+static void add_weak_limits(const struct report *report, struct text *text)
+{
+    static const struct {
+        const char *reason, *words;
+    } weak[] = {
+        {"by-numbers",
+         "there can be up to 300 processes more (by-numbers): it is exact where confine can make a cgroup"},
+        {"per-process",
+         "it is the time of each process (per-process), of all of them where confine can make a "
+         "cgroup"},
+        {"group-writable", "the command may write its cgroup (group-writable)"},
+        {"userns-opened", "the command may leave its cgroup by --open priv.userns (userns-opened)"},
+        {"limit-lost", "somebody changed it while the command ran (limit-lost)"},
+        {"can-leave", "the command can leave its cgroup (can-leave), because nothing confines it"},
+    };
+
+    for (int s = SURFACE_LIMIT_TIME; report->plan && s <= SURFACE_LIMIT_CPU; s++) {
+        const struct claim *claim = &report->plan->claims[s];
+
+        for (size_t i = 0; claim->state == STATE_PARTIAL && claim->reason && i < ARRAY_SIZE(weak); i++)
+            if (strcmp(weak[i].reason, claim->reason) == 0)
+                add_linef(text, "%s holds in part: %s", surface_table[s].name, weak[i].words);
+    }
 }
 
 /* What was planted: a few lines, and how many more there are. */
@@ -144,8 +175,8 @@ static void add_notable(const struct report *report, bool everything, struct tex
     if (outcome->kind == OUTCOME_LIMIT)
         add_linef(text, "the limit %s ended the run", outcome->limit ? outcome->limit : "?");
     add_refused(report, everything, text);
-    if (everything)
-        add_failed(&report->connections, text);
+    add_weak_limits(report, text);
+    add_failed(&report->connections, everything, text);
     if (outcome->output_truncated)
         add_line(text, "output was cut off by the limit output");
     if (outcome->survivors_killed > 0)

@@ -216,11 +216,23 @@ TEST(what_could_not_be_reached_is_said)
     report_summary(&report, summary, sizeof(summary));
     check_has(summary, "4 failed: missing.test:80 (there is no such name), \"a\\x0a\\x0aSystem");
     check_has(summary, ":81 (one???[2J) and others.");
+    report_people(&report, -1, &text);
+    check_int((long)text.length, 0);
+    for (int verbosity = 0; verbosity <= 1; verbosity++) {
+        report_people(&report, verbosity, &text);
+        check_lines(&text);
+        check_has(text.data, "confine: allowed, but not reached: missing.test:80 (there is no such name), ");
+        check_has(text.data, "dead.test:22 (Connection refused)\n");
+        text_free(&text);
+    }
+    /* What answered another time is no riddle. */
+    add_connection("missing.test", 80, NULL, 1);
     report_people(&report, 0, &text);
-    check(!text.data || !strstr(text.data, "not reached"));
-    report_people(&report, 1, &text);
-    check_has(text.data, "allowed, and not reached: missing.test:80 (there is no such name), ");
+    check(!strstr(text.data, "missing.test"));
     check_has(text.data, "dead.test:22 (Connection refused)\n");
+    text_free(&text);
+    report_people(&report, 1, &text);
+    check_has(text.data, "not reached: missing.test:80");
     text_free(&text);
     connections_free(&report.connections);
 }
@@ -242,6 +254,25 @@ TEST(what_was_only_counted_and_not_reached_is_said_too)
     check_has(summary, " Network: 10 connections, 0 refused, 7 failed: first.test:443 (Connection refused), "
                        "later.test:443 (Connection timed out).");
     connections_free(&report.connections);
+}
+
+TEST(a_limit_that_holds_in_part_is_said)
+{
+    struct text text = {0};
+
+    report.outcome = (struct outcome){.kind = OUTCOME_EXITED};
+    report_people(&report, 0, &text);
+    check(!text.data || !strstr(text.data, "limit."));
+    text_free(&text);
+    plan.claims[SURFACE_LIMIT_PROCESSES] = (struct claim){.state = STATE_PARTIAL, .reason = "by-numbers"};
+    plan.claims[SURFACE_LIMIT_CPU] = (struct claim){.state = STATE_ENFORCED, .reason = NULL};
+    report_people(&report, 0, &text);
+    check_lines(&text);
+    check_has(text.data, "confine: limit.processes holds in part: there can be up to 300 processes more");
+    check(!strstr(text.data, "limit.cpu"));
+    text_free(&text);
+    report_people(&report, -1, &text);
+    check_int((long)text.length, 0);
 }
 
 TEST(an_error_is_always_said)
