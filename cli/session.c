@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/confinement.h"
 
+#include "host/host.h"
 #include "links/kernel_abi.h"
 #include "run/session.h"
 #include "util/writer.h"
@@ -104,6 +105,15 @@ static int hold_owner(const struct options *options, pid_t parent, pid_t *ret_pi
     return 0;
 }
 
+/* No run of it could begin. */
+static int refuse_host(struct error *error)
+{
+    struct host host;
+
+    host_look(&host);
+    return host_refuse_tmp(&host, error);
+}
+
 static int start(const char *name, const struct options *options, char **envp, pid_t parent,
                  struct error *error)
 {
@@ -123,6 +133,8 @@ static int start(const char *name, const struct options *options, char **envp, p
         r = confinement_resolve(&confinement, options, envp, error);
     if (r == 0)
         r = refuse_policy(&confinement, error);
+    if (r == 0)
+        r = refuse_host(error);
     if (r == 0)
         r = session_open_place(&place, envp, SESSION_PLACE_START, error);
     if (r == 0)

@@ -94,13 +94,7 @@ static int refuse_host(const struct builder *b, struct error *error)
         error_surface(error, "kernel.syscalls");
         return error_hint(error, "run a kernel with CONFIG_SECCOMP_FILTER");
     }
-    if (b->host->no_tmp) {
-        error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOENT, "no-tmp",
-                  "there is no directory /tmp here, and a view cannot have a private one without it");
-        return error_hint(error, "make it (mkdir -m 1777 /tmp), or use the backend landlock with TMPDIR or "
-                                 "--tmp DIR");
-    }
-    return 0;
+    return host_refuse_tmp(b->host, error);
 }
 
 /* A named path that stays readable is refused, even where others are held. */

@@ -48,6 +48,16 @@ void host_look(struct host *host)
     look_at_descriptors(host);
 }
 
+int host_refuse_tmp(const struct host *host, struct error *error)
+{
+    if (!host->no_tmp)
+        return 0;
+    error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOENT, "no-tmp",
+              "there is no directory /tmp here, and a view cannot have a private one without it");
+    return error_hint(error,
+                      "make it (mkdir -m 1777 /tmp), or use the backend landlock with TMPDIR or --tmp DIR");
+}
+
 void host_ask_audit(struct host *host)
 {
     host->audit_lack = host->landlock_abi < LANDLOCK_LOG_SINCE ? "no-records" : audit_unreadable();

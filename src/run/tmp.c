@@ -40,9 +40,12 @@ static const char *find_parent(const struct resolved *resolved)
 
 static int fail(struct error *error, const char *what, const char *where)
 {
+    bool missing = errno == ENOENT && strcmp(where, "/tmp") == 0;
+
     error_set(error, ERROR_SANDBOX_UNAVAILABLE, errno, "no-temp-directory",
               "cannot %s a private temp directory in %s: %s", what, QUOTE(where), strerror(errno));
-    return error_hint(error, "set TMPDIR to a directory where you may write, or give --tmp DIR");
+    return error_hint(error, "%sset TMPDIR to a directory where you may write, or give --tmp DIR",
+                      missing ? "make it (mkdir -m 1777 /tmp), or " : "");
 }
 
 /* Could somebody else give the name of our place to another directory of ours? */
