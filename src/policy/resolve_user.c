@@ -192,5 +192,6 @@ int resolve_user(struct resolving *resolving, const struct opened *workspace)
         resolved->gid =
             account_find(resolving->passwd, resolved->uid, &account) ? account.gid : resolved->uid;
     }
+    strings_free(&resolving->self); /* found before, without what is in the home of that user */
     return copy_home(resolving, resolved->uid, &resolving->command_home);
 }

@@ -259,6 +259,33 @@ TEST(a_root_caller_becomes_the_owner)
     trial_end(&trial);
 }
 
+/* As whom is known only when the workspace is open, and has been looked at once. */
+TEST(policies_of_the_user_that_root_becomes_are_no_workspace)
+{
+    struct trial trial = trial_start();
+
+    if (geteuid() != 0)
+        test_skip("only for root");
+    trial_directory("other");
+    trial_directory("other/.config");
+    trial_directory("other/.config/confine");
+    trial_directory("other/project");
+    need(chown(trial_path("other/.config/confine"), 4242, 4242) == 0 && chmod(test_dir, 0755) == 0);
+    need(chown(trial_path("other/project"), 4242, 4242) == 0);
+    need(asprintf(&trial.policy.passwd, "root:x:0:0::%s:/bin/sh\nother:x:4242:4242::%s:/bin/sh\n",
+                  trial_path("home"), trial_path("other")) > 0);
+    trial_set(&trial, KEY_MODE, "workspace-write");
+    trial_set(&trial, KEY_WORKSPACE, trial_path("other/project"));
+    need(trial_resolve(&trial) == 0);
+    check_int(trial.resolved.uid, 4242);
+    resolved_free(&trial.resolved);
+    trial_set(&trial, KEY_WORKSPACE, trial_path("other/.config/confine"));
+    check(trial_resolve(&trial) < 0);
+    check_str(trial.error.reason, "workspace-too-wide");
+    check(strstr(trial.error.message, "policies"));
+    trial_end(&trial);
+}
+
 TEST(another_user_needs_root)
 {
     struct trial trial = trial_start();
