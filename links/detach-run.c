@@ -177,12 +177,9 @@ static void close_others(const struct chain *chain, const struct detach *detach)
 
     for (size_t i = 0; i < detach->keep_count; i++) {
         int fd = detach->keep[i];
-        int flags = fcntl(fd, F_GETFD);
 
-        if (flags < 0)
+        if (fcntl(fd, F_SETFD, 0) != 0) /* it has no other flag than FD_CLOEXEC */
             chain_fatal(chain, "--keep", "this descriptor is not open");
-        if ((flags & FD_CLOEXEC) && fcntl(fd, F_SETFD, flags & ~FD_CLOEXEC) != 0)
-            chain_fatal_errno(chain, "--keep", errno);
         if (next < (unsigned)fd)
             close_between(chain, next, (unsigned)fd - 1);
         next = (unsigned)fd + 1;

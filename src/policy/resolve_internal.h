@@ -87,6 +87,8 @@ struct resolving {
     char *links_dir;           /* where its links are; NULL: not known */
     struct strings read_named; /* canonical paths of named --read entries: shown although hidden */
     struct strings self;       /* what @self names; empty: not looked for yet */
+    struct strings sessions;   /* canonical names of the directories that sessions have their names in */
+    bool sessions_found;       /* that was looked for */
     char *git_common;          /* canonical common directory of a repository that is the workspace's own and
                                   stands outside of it; NULL: none */
     bool git_file;             /* the workspace's `.git` is no directory */

@@ -134,6 +134,7 @@ void resolving_end(struct resolving *resolving)
     free(resolving->links_dir);
     free(resolving->git_common);
     strings_free(&resolving->self);
+    strings_free(&resolving->sessions);
     strings_free(&resolving->read_named);
     for (size_t i = 0; i < resolving->led_count; i++) {
         free(resolving->led[i].link);

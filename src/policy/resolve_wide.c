@@ -107,8 +107,9 @@ static int refuse_self(struct resolving *resolving, const struct asked *asked, c
     return r;
 }
 
-/* Whoever can write where sessions have their names can join and end them, or answer in their place. */
-static int refuse_sessions(struct resolving *resolving, const struct asked *asked, const char *path)
+/* Where sessions have their names, under the canonical name of that. Looked for once: what is not there now
+ * is nobody's. */
+static int find_sessions(struct resolving *resolving)
 {
     const char *runtime = env_value(resolving->env, "XDG_RUNTIME_DIR");
     const char *const bases[][2] = {
@@ -121,14 +122,28 @@ static int refuse_sessions(struct resolving *resolving, const struct asked *aske
         _cleanup_free_ char *place = bases[i][0] ? text_join(bases[i][0], bases[i][1], "", NULL) : NULL;
         _cleanup_opened_ struct opened opened = {.fd = -1};
 
-        if (bases[i][0] && !place)
-            return error_no_memory(resolving->error);
-        r = place ? path_open(place, &opened) : -ENOENT;
-        if (r == -ENOMEM)
-            return error_no_memory(resolving->error);
-        if (r == 0 && (path_contains(path, opened.path) || path_contains(opened.path, path)))
-            return refuse_place(resolving, asked, path, opened.path, "where sessions have their names");
-        r = 0; /* there are none there */
+        if (!bases[i][0])
+            continue;
+        r = place ? path_open(place, &opened) : -ENOMEM;
+        if (r == 0)
+            r = strings_add(&resolving->sessions, opened.path);
+        else if (r != -ENOMEM)
+            r = 0; /* there are none there */
+    }
+    resolving->sessions_found = r == 0;
+    return r < 0 ? error_no_memory(resolving->error) : 0;
+}
+
+/* Whoever can write where sessions have their names can join and end them, or answer in their place. */
+static int refuse_sessions(struct resolving *resolving, const struct asked *asked, const char *path)
+{
+    int r = resolving->sessions_found ? 0 : find_sessions(resolving);
+
+    for (size_t i = 0; i < resolving->sessions.count && r == 0; i++) {
+        const char *place = resolving->sessions.items[i];
+
+        if (path_contains(path, place) || path_contains(place, path))
+            return refuse_place(resolving, asked, path, place, "where sessions have their names");
     }
     return r;
 }

@@ -38,20 +38,10 @@
 
 static const char *const kinds[] = {"named", "git-hook", "git-setting", "git-file", "git-attributes"};
 
+/* Of those, none lies in another: of nested grants, resolving kept the outermost. */
 static bool is_tree(const struct resolved_path *path)
 {
     return path->grant == GRANT_WRITE && !path->implied && (S_ISDIR(path->type) || S_ISREG(path->type));
-}
-
-/* Lies in a tree that comes before it, or is one twice. */
-static bool is_covered(const struct resolved *resolved, size_t index)
-{
-    for (size_t i = 0; i < resolved->path_count; i++)
-        if (i != index && is_tree(&resolved->paths[i]) &&
-            path_contains(resolved->paths[i].path, resolved->paths[index].path) &&
-            (i < index || strcmp(resolved->paths[i].path, resolved->paths[index].path) != 0))
-            return true;
-    return false;
 }
 
 /* --- before -----------------------------------------------------------------------------------------------
@@ -141,9 +131,15 @@ int planted_begin(struct planted_look *planted, const struct resolved *resolved,
         planted->impossible = "no-landlock";
     /* The clock that the kernel stamps files by: it may stand a tick behind the other one. */
     clock_gettime(CLOCK_REALTIME_COARSE, &planted->since);
-    for (size_t i = 0; i < resolved->path_count && r == 0 && !planted->impossible; i++)
-        if (is_tree(&resolved->paths[i]) && S_ISDIR(resolved->paths[i].type))
+    /* As far as trees are looked at: what is kept of another is never compared. */
+    for (size_t i = 0, trees = 0;
+         i < resolved->path_count && trees < PLANTED_ROOTS && r == 0 && !planted->impossible; i++) {
+        if (!is_tree(&resolved->paths[i]))
+            continue;
+        trees++;
+        if (S_ISDIR(resolved->paths[i].type))
             r = keep_tree(planted, &resolved->paths[i]);
+    }
     return r;
 }
 
@@ -169,7 +165,7 @@ static int add_trees(struct looking *looking, const struct resolved *resolved)
         const struct resolved_path *path = &resolved->paths[i];
         int fd;
 
-        if (!is_tree(path) || is_covered(resolved, i))
+        if (!is_tree(path))
             continue;
         if (looking->tree_count == PLANTED_ROOTS) {
             looking->more = true;

@@ -155,11 +155,11 @@ bool text_same(const char *one, const char *other)
 
 bool path_contains(const char *above, const char *path)
 {
-    size_t length = strlen(above);
-
-    if (length == 1)
-        return true; /* "/" */
-    return strncmp(above, path, length) == 0 && (path[length] == '/' || path[length] == '\0');
+    if (above[0] && !above[1])
+        return true;                  /* "/" */
+    while (*above && *above == *path) /* asked some seventy times for each grant: no two passes over it */
+        above++, path++;
+    return *above == '\0' && (*path == '/' || *path == '\0');
 }
 
 int strings_add(struct strings *strings, const char *text)

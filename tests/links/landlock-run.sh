@@ -133,6 +133,13 @@ for user in $users; do
     is "$user: what is not granted cannot be read" "$out" 13
     run as "$user" "$lr" --ro "$act" --rw /dev/null -- "$act" write /dev/null
     is "$user: a device as a grant" "$out" 0
+    # A descriptor by its number, however it was opened.
+    run as "$user" sh -c 'exec 7<"$3"; exec "$1" --ro "$2" --rw /proc/self/fd/7 -- "$2" create "$3/by-number"' sh "$lr" "$act" "$ws"
+    is "$user: an open descriptor as a grant" "$out" 0
+    run as "$user" sh -c 'exec 7<"$3/a"; exec "$1" --ro "$2" --rw /proc/self/fd/7 -- "$2" create "$3/beside"' sh "$lr" "$act" "$ws"
+    is "$user: grants what it is open on alone" "$out" 13
+    run as "$user" "$lr" --ro / --rw /proc/self/fd/77 -- "$act" read /
+    is "$user: a descriptor that is not open" "$status|$err" '125|landlock-run: fatal: /proc/self/fd/77: Bad file descriptor'
     run as "$user" "$lr" --rw / -- sh -c "cd $ws && echo x >all && cat all"
     is "$user: --rw /" "$status|$out" '0|x'
     run as "$user" sh -c 'set -- "$1" "$2" 15; chain="$2 read /etc/passwd"; i=0; while [ $i -lt 16 ]; do chain="$1 --ro / -- $chain"; i=$((i + 1)); done; exec $chain' sh "$lr" "$act"

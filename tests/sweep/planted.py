@@ -244,6 +244,18 @@ def bounds():
         tree.run('true', tree=False)
         tap.ok(tree.report['planted'] == [] and tree.report['planted_complete'] is None, 'read-only: nothing to look at')
     with Tree() as tree:
+        git(tree.path + '/nested', 'config', 'filter.old.clean', 'cat')
+        tick()
+        words = ['--mode=workspace-write']
+        for i in range(63):
+            os.makedirs(f'{tree.path}/many/{i}')
+            words += ['--write', f'{tree.path}/many/{i}']
+        for place in (tree.path + '/nested', tree.path + '/pkg'):
+            words += ['--write', place]
+            tree.run('git -C nested config user.name y; echo > many/62/.envrc', *words, tree=False)
+            said = (sorted(item[1] for item in tree.found()), tree.report['planted_complete'])
+            tap.ok(said == (['many/62/.envrc'], place.endswith('nested')), f'{len(words) // 2} trees: the settings of the 64th are known from before, a 65th is not looked at', said)
+    with Tree() as tree:
         home = tree.path + '/home'
         os.makedirs(home + '/.config/systemd/user')
         open(home + '/.bashrc', 'w').close()
