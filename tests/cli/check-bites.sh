@@ -5,7 +5,10 @@
 # rules are tried by no act of its own.
 . "$(dirname "$0")/tap.sh"
 work=$(mktemp -d /var/tmp/confine-cli.XXXXXX) && chmod 755 "$work"
-trap 'chmod -R u+rwx "$dir" 2>/dev/null; rm -rf "$dir" "$work"' EXIT
+clear_up() {
+    chmod -R u+rwx "$dir" 2>/dev/null
+    rm -rf "$dir" "$work"
+}
 links=$here/../../links
 cp -r "$CONFINE_STAGE/." "$work/stage" && cp -r "$links" "$work/links"
 

@@ -16,7 +16,10 @@ fi
 user=64123 # root's files are nobody's in its namespace, and nobody is 65534
 place=$(mktemp -d /var/tmp/confine-layout.XXXXXX) || exit 99
 servers=
-trap 'kill $servers 2>/dev/null; rm -rf "$dir" "$place"' EXIT
+clear_up() {
+    kill $servers 2>/dev/null
+    rm -rf "$dir" "$place"
+}
 mkdir "$place/ws" "$place/home" "$place/up" "$place/work" "$place/run"
 chmod 755 "$place"
 chown "$user:$user" "$place/ws" "$place/home"

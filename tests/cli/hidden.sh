@@ -148,7 +148,7 @@ refused 'what the view has of its own' 125 made-anew 'cannot be hidden' $backend
 
 # Private places: what is bound into one is seen, and what is hidden in that is not.
 place=$(mktemp -d /tmp/confine-hidden.XXXXXX)
-trap 'rm -rf "$place" "$dir"' EXIT
+clear_up() { rm -rf "$place" "$dir"; }
 mkdir "$place/sub"
 echo first | tee "$place/file" "$place/key" >"$place/sub/file"
 inside 'cat "$0/file" "$0/key"' --read "$place" --hide "$place/key"

@@ -7,7 +7,11 @@ mkdir -m 0700 "$dir/runtime"
 export XDG_RUNTIME_DIR=$dir/runtime
 place=$XDG_RUNTIME_DIR/confine
 # Sessions that a failed test leaves end with this shell, and are waited for.
-trap '[ "$BASHPID" = $$ ] || exit; for s in $(names); do "$confine" session end "$s"; done; chmod -R u+rwx "$dir" 2>/dev/null; rm -rf "$dir"' EXIT
+clear_up() {
+    for s in $(names); do "$confine" session end "$s"; done
+    chmod -R u+rwx "$dir" 2>/dev/null
+    rm -rf "$dir"
+}
 
 names() { [ ! -d "$place" ] || (cd "$place" && ls | sed -n 's/\.socket$//p'); }
 in_session() { "$confine" run -q --session "$@"; }

@@ -16,8 +16,14 @@ landlock:*) ;;
 esac
 dir=$(mktemp -d "${TMPDIR:-/tmp}/confine-cli.XXXXXX") || exit 1
 dir=$(cd "$dir" && pwd -P)
-# A subshell that is ended before it has put the traps aside runs them: only this shell takes the directory away.
-trap '[ "$BASHPID" != $$ ] || { chmod -R u+rwx "$dir" 2>/dev/null; rm -rf "$dir"; }' EXIT
+# What is done at the end, by this shell alone. A child that a signal ends before it has put the traps aside runs them, and there
+# no command has a status of its own ("wait_for: No record of process"): no condition holds it back, an expansion does.
+at_end=([$$]=clear_up)
+clear_up() {
+    chmod -R u+rwx "$dir" 2>/dev/null
+    rm -rf "$dir"
+}
+trap '${at_end[BASHPID]-:}' EXIT
 trap 'exit 143' HUP INT TERM
 count=0 failed=0
 

@@ -19,7 +19,10 @@ print(claims[sys.argv[1]]["state"], claims[sys.argv[1]]["reason"] or "-")' "$1" 
 # A directory of root's own that the command's user reaches.
 chmod 755 "$dir" "$dir/w"
 mkdir -p "$dir/elsewhere" "$dir/w/proc" "$dir/w/sys"
-trap 'umount "$dir/elsewhere" "$dir/w/proc" "$dir/w/sys" 2>/dev/null; rm -rf "$dir"' EXIT
+clear_up() {
+    umount "$dir/elsewhere" "$dir/w/proc" "$dir/w/sys" 2>/dev/null
+    rm -rf "$dir"
+}
 mount -t proc proc "$dir/elsewhere" || exit 99
 sleep 300 &
 stranger=$!

@@ -4,7 +4,10 @@
 
 # /tmp is private inside: what is tried by name has to lie elsewhere.
 place=$(mktemp -d /var/tmp/confine-nested.XXXXXX) || exit 99
-trap 'chmod -R u+rwx "$dir" "$place" 2>/dev/null; rm -rf "$dir" "$place"' EXIT
+clear_up() {
+    chmod -R u+rwx "$dir" "$place" 2>/dev/null
+    rm -rf "$dir" "$place"
+}
 mkdir "$place/ws" "$place/home"
 echo key >"$place/key"
 as=()

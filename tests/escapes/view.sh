@@ -57,7 +57,10 @@ child() {
     "$@" </dev/null >/dev/null 2>&1 &
     children+=($!)
 }
-trap 'kill "${children[@]}" 2>/dev/null; rm -rf "$dir"' EXIT
+clear_up() {
+    kill "${children[@]}" 2>/dev/null
+    rm -rf "$dir"
+}
 
 # hooks DIRECTORY: what would run later there
 hooks() { (cd "$1" && find sub/.git/hooks -type f -exec cksum {} + 2>/dev/null | sort); }

@@ -5,7 +5,10 @@ cc -D_GNU_SOURCE -o "$dir/taken" "$here/../observe/taken.c" 2>>"$dir/why" || exi
 chmod 755 "$dir" "$dir/taken"
 chmod 777 "$dir/w"
 work=$(mktemp -d /var/tmp/confine-inferred.XXXXXX) # a view has a /tmp of its own
-trap '[ "$BASHPID" != $$ ] || { chmod -R u+rwx "$dir"; rm -rf "$dir" "$work"; }' EXIT
+clear_up() {
+    chmod -R u+rwx "$dir"
+    rm -rf "$dir" "$work"
+}
 mkdir "$work/w" && chmod 755 "$work" && chmod 777 "$work/w"
 user=()
 [ "$(id -u)" -ne 0 ] || user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
