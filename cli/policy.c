@@ -1,11 +1,12 @@
 /*
  * policy.c - `confine policy`: the policy in force, and what holds for a path.
  *
- * Should:  show where every entry comes from, and read the same layers as a run.
- * Mustn't: start anything or create anything.
+ * Should:  show where every entry comes from, and read the same layers as a run; say what a file's mode
+ * refuses although the policy does not. Mustn't: start anything or create anything.
  */
 #include "cli/cli.h"
 #include "cli/confinement.h"
+#include "cli/modes.h"
 #include "policy/convert.h"
 #include "policy/policy_explain.h"
 #include "policy/policy_files.h"
@@ -50,7 +51,8 @@ static int split_last(char *path, char *rest)
     return 0;
 }
 
-/* The canonical name of PATH; of something that does not exist yet, as far as it does. */
+/* The canonical name of PATH; of something that does not exist yet, or that the caller may not look up, as far
+ * as it is known. */
 static int find_canonical(const char *path, char *canonical, struct error *error)
 {
     char directory[PATH_MAX], rest[PATH_MAX + 2] = "";
@@ -62,7 +64,7 @@ static int find_canonical(const char *path, char *canonical, struct error *error
     while (!realpath(directory, canonical)) {
         int errnum = errno;
 
-        if (errnum != ENOENT || split_last(directory, rest) < 0)
+        if ((errnum != ENOENT && errnum != EACCES) || split_last(directory, rest) < 0)
             return fail_path(path, errnum, error);
     }
     length = strlen(canonical);
@@ -79,6 +81,7 @@ static int explain_words(const struct confinement *confinement, const struct opt
 {
     const struct resolved *resolved = &confinement->resolved;
     struct strings paths = {0};
+    _cleanup_free_ struct path_modes *modes = NULL;
     char canonical[PATH_MAX];
     int result = 0;
 
@@ -87,10 +90,12 @@ static int explain_words(const struct confinement *confinement, const struct opt
         if (result == 0 && strings_add(&paths, canonical) < 0)
             result = error_no_memory(error);
     }
+    if (result == 0 && !(modes = modes_look(resolved, &paths)))
+        result = error_no_memory(error);
     for (size_t i = 0; result == 0 && !options->json && i < paths.count; i++)
-        explain_path(resolved, paths.items[i], text);
+        explain_path(resolved, paths.items[i], &modes[i], text);
     if (result == 0 && options->json &&
-        explain_paths_json(resolved, (const char *const *)paths.items, text) < 0)
+        explain_paths_json(resolved, (const char *const *)paths.items, modes, text) < 0)
         result = error_no_memory(error);
     strings_free(&paths);
     return result;

@@ -92,7 +92,8 @@ struct host {
 /* host_look() - the cheap facts a plan needs: a few system calls, no process. */
 void host_look(struct host *host);
 
-/* host_refuse_tmp() - where a view could lay no /tmp of its own. Return: 0, or a negative errno with @error. */
+/* host_refuse_tmp() - where a view could lay no /tmp of its own. Return: 0, or a negative errno with @error.
+ */
 int host_refuse_tmp(const struct host *host, struct error *error);
 
 /* host_no_landlock_reason() - `no-landlock`, `landlock-not-enabled`, `landlock-filtered`; with one sentence

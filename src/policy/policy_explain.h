@@ -37,12 +37,28 @@ json_t *explain_grants(const struct resolved *resolved);
  * protected, taken out, skipped, warned of, a line each. */
 void explain_resolved(const struct resolved *resolved, struct text *text);
 
-/* explain_path() - what is allowed on @canonical and which rule says so: one line, two when something that
- * was asked is not held. */
-void explain_path(const struct resolved *resolved, const char *canonical, struct text *text);
+/* What the mode and owner of a path let the command's user do; zero: that is not known. */
+struct path_modes {
+    bool known;
+    bool there; /* else `write` says whether it could be made */
+    bool read, write;
+};
 
-/* explain_paths_json() - the same for each of the NULL-terminated @canonical, as one JSON array. Return: 0 or
- * -ENOMEM. */
-int explain_paths_json(const struct resolved *resolved, const char *const *canonical, struct text *text);
+/*
+ * explain_path() - what is allowed on @canonical and which rule says so: one line, two when something that
+ * was asked is not held.
+ * @modes: said where they let less
+ */
+void explain_path(const struct resolved *resolved, const char *canonical, const struct path_modes *modes,
+                  struct text *text);
+
+/*
+ * explain_paths_json() - the same for each of the NULL-terminated @canonical, as one JSON array.
+ * @modes: as many
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int explain_paths_json(const struct resolved *resolved, const char *const *canonical,
+                       const struct path_modes *modes, struct text *text);
 
 #endif

@@ -234,16 +234,63 @@ void explain_resolved(const struct resolved *resolved, struct text *text)
         text_addf(text, "%-10s %s\n", "warning", resolved->warnings.items[i]);
 }
 
-void explain_path(const struct resolved *resolved, const char *canonical, struct text *text)
+/* What the policy allows; the others are nobody's to refuse. */
+static bool lets_read(const struct resolved *resolved, const struct answer *answer)
+{
+    bool hidden = answer->hidden && !answer->hidden->held;
+    bool device = answer->special && answer->special->grant == GRANT_DEVICE;
+
+    return resolved->mode == MODE_DANGER_FULL_ACCESS || (!hidden && (answer->read || device));
+}
+
+static bool lets_write(const struct resolved *resolved, const struct answer *answer)
+{
+    bool hidden = answer->hidden && !answer->hidden->held;
+    bool device = answer->special && answer->special->grant == GRANT_DEVICE;
+
+    return resolved->mode == MODE_DANGER_FULL_ACCESS || (!hidden && (answer->write || device));
+}
+
+/* Where a file's mode or owner lets less than the policy. In a private place it is another file. */
+static void say_modes(const struct resolved *resolved, const struct answer *answer, const char *canonical,
+                      const struct path_modes *modes, struct text *text)
+{
+    bool read = lets_read(resolved, answer) && modes->there && !modes->read;
+    bool write = lets_write(resolved, answer) && !modes->write;
+
+    if (!modes->known || is_replaced(answer, canonical) || (!read && !write))
+        return;
+    if (modes->there)
+        text_addf(text, "; but its mode or owner does not let user %u %s it", (unsigned)resolved->uid,
+                  read && write ? "read or write"
+                  : read        ? "read"
+                                : "write");
+    else
+        text_addf(text, "; but the mode or owner of its directory does not let user %u make it",
+                  (unsigned)resolved->uid);
+}
+
+void explain_path(const struct resolved *resolved, const char *canonical, const struct path_modes *modes,
+                  struct text *text)
 {
     struct answer answer = find_answer(resolved, canonical);
 
     text_addf(text, "%s: ", QUOTE(canonical));
     say_answer(resolved, &answer, canonical, text);
+    say_modes(resolved, &answer, canonical, modes, text);
     text_add(text, "\n");
 }
 
-static json_t *make_path(const struct resolved *resolved, const char *canonical)
+/* Null where nothing is known. */
+static json_t *make_modes(const struct path_modes *modes)
+{
+    if (!modes->known)
+        return json_null();
+    return json_pack("{s:b, s:b, s:b}", "exists", modes->there, "read", modes->read, "write", modes->write);
+}
+
+static json_t *make_path(const struct resolved *resolved, const char *canonical,
+                         const struct path_modes *modes)
 {
     struct answer answer = find_answer(resolved, canonical);
     bool everything = resolved->mode == MODE_DANGER_FULL_ACCESS;
@@ -256,10 +303,9 @@ static json_t *make_path(const struct resolved *resolved, const char *canonical)
     say_answer(resolved, &answer, canonical, &rule);
     failed =
         rule.failed || !object || value_set_path(object, "path", canonical) < 0 ||
-        json_object_set_new(object, "read",
-                            json_boolean(everything || (!hidden && (answer.read || device)))) != 0 ||
-        json_object_set_new(object, "write",
-                            json_boolean(everything || (!hidden && (answer.write || device)))) != 0 ||
+        json_object_set_new(object, "read", json_boolean(lets_read(resolved, &answer))) != 0 ||
+        json_object_set_new(object, "write", json_boolean(lets_write(resolved, &answer))) != 0 ||
+        json_object_set_new(object, "mode", make_modes(modes)) != 0 ||
         json_object_set_new(object, "connect", json_boolean(everything || (answer.special && !device))) !=
             0 ||
         json_object_set_new(object, "hidden", json_boolean(hidden)) != 0 ||
@@ -275,13 +321,14 @@ static json_t *make_path(const struct resolved *resolved, const char *canonical)
     return NULL;
 }
 
-int explain_paths_json(const struct resolved *resolved, const char *const *canonical, struct text *text)
+int explain_paths_json(const struct resolved *resolved, const char *const *canonical,
+                       const struct path_modes *modes, struct text *text)
 {
     json_t *array = json_array();
     int failed = !array;
 
-    for (; !failed && *canonical; canonical++)
-        failed = json_array_append_new(array, make_path(resolved, *canonical)) != 0;
+    for (; !failed && *canonical; canonical++, modes++)
+        failed = json_array_append_new(array, make_path(resolved, *canonical, modes)) != 0;
     if (!failed) {
         text_add_json(text, array);
         text_add(text, "\n");

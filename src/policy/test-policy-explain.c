@@ -222,6 +222,8 @@ static const struct path_row {
     {"/h/a\nb", "\"/h/a\\x0ab\": read: ", true, false, false, false},
 };
 
+static const struct path_modes unknown;
+
 TEST_EACH(paths_are_explained, struct path_row, paths)
 {
     struct resolved resolved = make_resolved();
@@ -229,10 +231,10 @@ TEST_EACH(paths_are_explained, struct path_row, paths)
     struct text text = {0}, json = {0};
     json_t *root, *item;
 
-    explain_path(&resolved, row->name, &text);
+    explain_path(&resolved, row->name, &unknown, &text);
     check_has(text.data, row->answer);
     check(text.length > 0 && strchr(text.data, '\n') == text.data + text.length - 1);
-    check_int(explain_paths_json(&resolved, names, &json), 0);
+    check_int(explain_paths_json(&resolved, names, &unknown, &json), 0);
     root = json_loads(json.data, 0, NULL);
     item = json_array_get(root, 0);
     check_str(json_string_value(json_object_get(item, "path")), row->name);
@@ -276,9 +278,59 @@ TEST(nothing_is_listed)
     need(policy_set(&policy, KEY_READABLE, "listed", NULL, option, &error) == 0);
     resolved.paths = grants + 1;
     resolved.path_count--;
-    explain_path(&resolved, "/root/x", &text);
+    explain_path(&resolved, "/root/x", &unknown, &text);
     check_str(text.data, "/root/x: nothing: no grant reaches it, readable listed from --write\n");
     text_free(&text);
+    strings_free(&resolved.protected_paths);
+    policy_free(&policy);
+}
+
+static const struct modes_row {
+    const char *name, *path;
+    struct path_modes modes;
+    const char *words; /* NULL: none */
+} modes_rows[] = {
+    {"nothing is refused", "/h/app/x", {true, true, true, true}, NULL},
+    {"writing",
+     "/h/app/x",
+     {true, true, true, false},
+     "; but its mode or owner does not let user 7 write it\n"},
+    {"reading",
+     "/h/app/x",
+     {true, true, false, true},
+     "; but its mode or owner does not let user 7 read it\n"},
+    {"both",
+     "/h/app/x",
+     {true, true, false, false},
+     "; but its mode or owner does not let user 7 read or write it\n"},
+    {"what the policy refuses is no news", "/etc/x", {true, true, true, false}, NULL},
+    {"nor what is hidden", "/h/.netrc", {true, true, false, false}, NULL},
+    {"it is not there",
+     "/h/app/x",
+     {true, false, false, false},
+     "; but the mode or owner of its directory does not let user 7 make it\n"},
+    {"it is not there, and could be made", "/h/app/x", {true, false, false, true}, NULL},
+};
+
+TEST_EACH(modes_are_said_where_they_let_less, struct modes_row, modes_rows)
+{
+    struct resolved resolved = make_resolved();
+    const char *const names[] = {row->path, NULL};
+    struct text text = {0}, json = {0};
+    json_t *root;
+
+    resolved.uid = 7;
+    explain_path(&resolved, row->path, &row->modes, &text);
+    if (row->words)
+        check_has(text.data, row->words);
+    else
+        check(!strstr(text.data, "; but"));
+    check_int(explain_paths_json(&resolved, names, &row->modes, &json), 0);
+    root = json_object_get(json_array_get(json_loads(json.data, 0, NULL), 0), "mode");
+    check_int(json_is_true(json_object_get(root, "read")), row->modes.read);
+    check_int(json_is_true(json_object_get(root, "write")), row->modes.write);
+    text_free(&text);
+    text_free(&json);
     strings_free(&resolved.protected_paths);
     policy_free(&policy);
 }
@@ -289,7 +341,7 @@ TEST(danger_is_everything)
     struct text text = {0};
 
     resolved.mode = MODE_DANGER_FULL_ACCESS;
-    explain_path(&resolved, "/h/.netrc", &text);
+    explain_path(&resolved, "/h/.netrc", &unknown, &text);
     check_has(text.data, "everything: mode danger-full-access, from --write, confines nothing");
     text_free(&text);
     strings_free(&resolved.protected_paths);

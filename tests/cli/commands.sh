@@ -95,6 +95,26 @@ result $? "policy --json"
 call "$confine" policy -w . "$dir/w/new" /etc/passwd
 [ "$status" -eq 0 ] && grep -qF "$dir/w/new" "$dir/out" && grep -qF /etc/passwd "$dir/out"
 result $? "policy of paths"
+# What the mode refuses to the command's user stands beside what the policy allows.
+mkdir -p modes/closed/in
+touch modes/file
+user=$(id -u)
+if [ "$user" -eq 0 ]; then
+    user=65534
+    chown -R "$user" modes
+    chmod 711 "$dir" # to be gone through
+fi
+chmod 0 modes/closed modes/file
+call "$confine" policy -w modes modes/file modes/closed/in modes/new
+grep -qF "modes/file: read, write: " "$dir/out" &&
+    [ "$(grep -cF "; but its mode or owner does not let user $user read or write it" "$dir/out")" -eq 2 ] && ! grep "modes/new" "$dir/out" | grep -q 'but'
+result $? "policy of paths says what modes refuse to the command's user"
+call "$confine" policy -w modes --json modes/file modes/new /etc/passwd
+[ "$status" -eq 0 ] && json "$dir/out" '[[p["read"], p["write"], *p["mode"].values()] for p in d] == [[True, True, True, False, False], [True, True, False, False, True], [True, False, True, True, False]]'
+result $? "and in JSON"
+chmod 755 modes/closed
+chmod 700 "$dir"
+rm -rf modes
 mkdir -p .git/hooks "$HOME/.aws" "$HOME/.config/gh" shown
 echo x >"$HOME/.aws/credentials"
 echo x >shown/key
