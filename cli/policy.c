@@ -51,8 +51,8 @@ static int split_last(char *path, char *rest)
     return 0;
 }
 
-/* The canonical name of PATH; of something that does not exist yet, or that the caller may not look up, as far
- * as it is known. */
+/* The canonical name of PATH; of something that does not exist yet, or that the caller may not look up, as
+ * far as it is known. */
 static int find_canonical(const char *path, char *canonical, struct error *error)
 {
     char directory[PATH_MAX], rest[PATH_MAX + 2] = "";
