@@ -39,6 +39,11 @@ void test_note(const char *format, ...)
         _exit(EXIT_FAILURE);
 }
 
+bool test_is_long(void)
+{
+    return getenv("CONFINE_LONG") != NULL;
+}
+
 _Noreturn void test_skip(const char *format, ...)
 {
     va_list list;

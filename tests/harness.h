@@ -117,6 +117,9 @@ void test_register(struct test *test);
 /* test_note() - a line for the person who reads the log; one write, so that processes do not mix. */
 __attribute__((format(printf, 1, 2))) void test_note(const char *format, ...);
 
+/* test_is_long() - is there time for the long form of a test? */
+bool test_is_long(void);
+
 /* test_skip() - end the test as skipped, from its own process. The reason is printed and counted. */
 __attribute__((format(printf, 1, 2))) _Noreturn void test_skip(const char *format, ...);
 

@@ -48,6 +48,7 @@ static bool take_kept(struct wall *wall, char **words)
     } kept[] = {{"--fd", true}, {"--root", true}, {"--before", false}};
     uint64_t fd;
 
+    wall->looks = strcmp(*words, "look") == 0;
     wall->changes = strcmp(*words, "remove") == 0;
     for (; *words; words++) {
         if (strcmp(*words, "--aside") == 0)

@@ -4,13 +4,15 @@
  * Theory of operation. Nothing is known of the trees from before the run, which must cost nothing at its
  * start. What is new is told by the time of the last change (ctime), which the kernel sets and nobody else
  * can. A name moved into place has a new one too. So one walk at the end does, over names; only those that
- * count are looked at.
+ * count are looked at. Most of it is done ahead (survey.c): what that has found plain and is unchanged is not
+ * listed again.
  *
  * Should:  say every new name of @runs-later, and every new hook, setting or pointer of a repository.
  * Mustn't: follow a link, leave the roots, run anything, change anything, or go on without end.
  */
 #include "sweep/listing.h"
 #include "sweep/look_internal.h"
+#include "sweep/survey.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,8 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define OPEN_DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-#define CLOCK_EVERY    256 /* names between two looks at the clock */
+#define CLOCK_EVERY 256 /* names between two looks at the clock */
 
 /* Rooms for listings: for each depth that is reached, one that is used again. */
 struct room {
@@ -30,6 +31,12 @@ struct walk {
     struct look *look;
     struct timespec start;
     struct room *rooms[LOOK_DEPTH + 1];
+};
+
+/* What has been seen of one directory. */
+struct seen {
+    unsigned parts;
+    struct survey_cursor cursor;
 };
 
 /* What a directory has that makes it a repository. */
@@ -46,6 +53,25 @@ static bool is_bulk(const struct look_place *place, const char *name)
 {
     return strstr(place->path, "/.git/") && (strcmp(name, "objects") == 0 || strcmp(name, "refs") == 0 ||
                                              strcmp(name, "logs") == 0 || strcmp(name, "lfs") == 0);
+}
+
+static bool is_part(const char *name, unsigned *parts)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(repository_parts); i++)
+        if (strcmp(name, repository_parts[i].name) == 0) {
+            *parts |= repository_parts[i].part;
+            return true;
+        }
+    return false;
+}
+
+bool look_is_plain(const struct look *look, const struct look_place *place, const struct kernel_dirent *entry)
+{
+    unsigned parts = 0;
+
+    return entry->type != LISTED_UNKNOWN && strcmp(entry->name, ".git") != 0 &&
+           !is_part(entry->name, &parts) && !is_bulk(place, entry->name) &&
+           !look_names_find(look->names, place->path, entry->name, entry->type == LISTED_LINK);
 }
 
 bool look_new(const struct look *look, const struct stat *status)
@@ -148,7 +174,7 @@ int look_open(const struct look *look, const char *path, int flags, char **ret_p
         end = name + strcspn(name, "/");
         last = *end == '\0';
         *end = '\0';
-        next = openat(fd, name, last ? flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC : OPEN_DIRECTORY);
+        next = openat(fd, name, last ? flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC : LOOK_DIRECTORY);
         errnum = errno;
         fd_close(fd);
         if (next < 0)
@@ -170,9 +196,18 @@ int look_open(const struct look *look, const char *path, int flags, char **ret_p
 static int walk_directory(struct walk *walk, const struct look_place *place, const struct set_item *inside,
                           int depth);
 
-/* The directory @name, which may not be readable, or not be one any more. */
+/* Does the survey say all of a directory that has none in it? */
+static bool is_spared(const struct look_place *place, const char *name, const struct survey_place *known)
+{
+    struct stat status;
+
+    return known && known->plain && known->count == 0 &&
+           fstatat(place->fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && survey_holds(known, &status);
+}
+
+/* The directory @name, which may not be readable, or not be one any more. @known: by the survey, or NULL */
 static int go_down(struct walk *walk, const struct look_place *place, const char *name,
-                   const struct set_item *inside, int depth)
+                   const struct set_item *inside, const struct survey_place *known, int depth)
 {
     struct look *look = walk->look;
     _cleanup_fd_ int fd = -1;
@@ -182,7 +217,9 @@ static int go_down(struct walk *walk, const struct look_place *place, const char
         look->bound = "depth";
         return 0;
     }
-    fd = openat(place->fd, name, OPEN_DIRECTORY);
+    if (is_spared(place, name, known))
+        return 0;
+    fd = openat(place->fd, name, LOOK_DIRECTORY);
     if (fd < 0) {
         if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)
             return 0;
@@ -192,7 +229,7 @@ static int go_down(struct walk *walk, const struct look_place *place, const char
     path = look_join(place->path, name);
     if (!path)
         return -ENOMEM;
-    return walk_directory(walk, &(struct look_place){fd, path}, inside, depth + 1);
+    return walk_directory(walk, &(struct look_place){fd, path, known}, inside, depth + 1);
 }
 
 /* `.git` in @place: a repository, or a file that names one. */
@@ -211,21 +248,21 @@ static int enter_git(struct walk *walk, const struct look_place *place, int dept
         return 0;
     if (!S_ISDIR(status.st_mode))
         return look_git_file(walk->look, place, &status);
-    fd = openat(place->fd, ".git", OPEN_DIRECTORY);
+    fd = openat(place->fd, ".git", LOOK_DIRECTORY);
     if (fd < 0) {
         walk->look->closed++;
         return 0;
     }
-    git = (struct look_place){fd, path};
+    git = (struct look_place){.fd = fd, .path = path};
     r = look_repository(walk->look, &git, place->path);
     /* What it keeps for submodules and other work trees are repositories of their own. */
     for (size_t i = 0; i < ARRAY_SIZE(nested) && r == 0; i++)
-        r = go_down(walk, &git, nested[i], NULL, depth + 1);
+        r = go_down(walk, &git, nested[i], NULL, NULL, depth + 1);
     return r;
 }
 
 static int see_name(struct walk *walk, const struct look_place *place, const struct kernel_dirent *entry,
-                    const struct set_item *inside, unsigned *parts, int depth)
+                    const struct set_item *inside, struct seen *seen, int depth)
 {
     const char *name = entry->name;
     const struct set_item *item;
@@ -233,11 +270,16 @@ static int see_name(struct walk *walk, const struct look_place *place, const str
     bool directory = entry->type == LISTED_DIRECTORY;
     int r;
 
+    if (!inside && look_is_plain(walk->look, place, entry)) {
+        const struct survey_place *known =
+            directory && place->known ? survey_below(walk->look->survey, place->known, name, &seen->cursor)
+                                      : NULL;
+
+        return directory ? go_down(walk, place, name, NULL, known, depth) : 0;
+    }
     if (strcmp(name, ".git") == 0)
         return enter_git(walk, place, depth);
-    for (size_t i = 0; i < ARRAY_SIZE(repository_parts); i++)
-        if (strcmp(name, repository_parts[i].name) == 0)
-            *parts |= repository_parts[i].part;
+    is_part(name, &seen->parts);
     if (is_bulk(place, name))
         return 0;
     item =
@@ -252,7 +294,7 @@ static int see_name(struct walk *walk, const struct look_place *place, const str
                 return r;
         }
     }
-    return directory ? go_down(walk, place, name, item, depth) : 0;
+    return directory ? go_down(walk, place, name, item, NULL, depth) : 0;
 }
 
 /* Return: NULL without memory. */
@@ -267,7 +309,7 @@ static struct room *room_at(struct walk *walk, int depth)
 
 /* The names of one listing. Return: 0, or what ends the walk. */
 static int see_names(struct walk *walk, const struct look_place *place, const struct room *room, long size,
-                     const struct set_item *inside, unsigned *parts, int depth)
+                     const struct set_item *inside, struct seen *seen, int depth)
 {
     const struct kernel_dirent *entry;
     int r = 0;
@@ -275,7 +317,42 @@ static int see_names(struct walk *walk, const struct look_place *place, const st
     for (long at = 0; r == 0 && !walk->look->bound && (entry = listing_next(room->entries, size, &at));) {
         if (look_stopped(walk->look) || over_time(walk))
             break;
-        r = see_name(walk, place, entry, inside, parts, depth);
+        r = see_name(walk, place, entry, inside, seen, depth);
+    }
+    return r;
+}
+
+static int list_directory(struct walk *walk, const struct look_place *place, const struct set_item *inside,
+                          int depth)
+{
+    struct room *room = room_at(walk, depth);
+    struct seen seen = {0};
+    long size = 0;
+    int r = room ? 0 : -ENOMEM;
+
+    while (r == 0 && !walk->look->bound &&
+           (size = listing_read(place->fd, room->entries, sizeof(room->entries))) > 0)
+        r = see_names(walk, place, room, size, inside, &seen, depth);
+    if (size < 0 && size != -ENOENT) /* one that has been removed meanwhile has no names */
+        walk->look->closed++;
+    if (r == 0 && (seen.parts & HAS_HEAD) &&
+        ((seen.parts & HAS_COMMON) || (seen.parts & (HAS_OBJECTS | HAS_REFS)) == (HAS_OBJECTS | HAS_REFS)))
+        r = look_repository(walk->look, place, NULL);
+    return r;
+}
+
+/* One that the survey has listed, with the same names still in it. */
+static int walk_known(struct walk *walk, const struct look_place *place, int depth)
+{
+    const struct survey *survey = walk->look->survey;
+    int r = 0;
+
+    for (uint32_t i = 0; i < place->known->count && r == 0 && !walk->look->bound; i++) {
+        const struct survey_place *below = &survey->places[place->known->first + i];
+
+        if (look_stopped(walk->look) || over_time(walk))
+            break;
+        r = go_down(walk, place, survey_name(survey, below), NULL, below, depth);
     }
     return r;
 }
@@ -283,20 +360,12 @@ static int see_names(struct walk *walk, const struct look_place *place, const st
 static int walk_directory(struct walk *walk, const struct look_place *place, const struct set_item *inside,
                           int depth)
 {
-    struct room *room = room_at(walk, depth);
-    unsigned parts = 0;
-    long size = 0;
-    int r = room ? 0 : -ENOMEM;
+    struct stat status;
 
-    while (r == 0 && !walk->look->bound &&
-           (size = listing_read(place->fd, room->entries, sizeof(room->entries))) > 0)
-        r = see_names(walk, place, room, size, inside, &parts, depth);
-    if (size < 0 && size != -ENOENT) /* one that has been removed meanwhile has no names */
-        walk->look->closed++;
-    if (r == 0 && (parts & HAS_HEAD) &&
-        ((parts & HAS_COMMON) || (parts & (HAS_OBJECTS | HAS_REFS)) == (HAS_OBJECTS | HAS_REFS)))
-        r = look_repository(walk->look, place, NULL);
-    return r;
+    if (!inside && place->known && place->known->plain && fstat(place->fd, &status) == 0 &&
+        survey_holds(place->known, &status))
+        return walk_known(walk, place, depth);
+    return list_directory(walk, place, inside, depth);
 }
 
 /* A root that is one file. */
@@ -312,7 +381,8 @@ static int see_file(struct walk *walk, const struct look_root *root, const struc
     item = look_names_find(walk->look->names, directory, slash + 1, false);
     if (!item || !look_new(walk->look, status))
         return 0;
-    return look_say(walk->look, "named", &(struct look_place){-1, root->path}, NULL, item->why, "");
+    return look_say(walk->look, "named", &(struct look_place){.fd = -1, .path = root->path}, NULL, item->why,
+                    "");
 }
 
 int look_prepare(struct look *look)
@@ -329,12 +399,14 @@ int look_trees(struct look *look)
     clock_gettime(CLOCK_MONOTONIC, &walk.start);
     for (size_t i = 0; i < look->root_count && r == 0 && !look->bound; i++) {
         const struct look_root *root = &look->roots[i];
+        const struct survey *survey = look->survey;
+        const struct survey_place *known = survey && i < survey->count ? &survey->places[i] : NULL;
         struct stat status;
 
         if (fstat(root->fd, &status) != 0) {
             r = -errno;
         } else if (S_ISDIR(status.st_mode)) {
-            r = walk_directory(&walk, &(struct look_place){root->fd, root->path}, NULL, 0);
+            r = walk_directory(&walk, &(struct look_place){root->fd, root->path, known}, NULL, 0);
         } else {
             r = see_file(&walk, root, &status);
         }

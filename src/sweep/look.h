@@ -28,6 +28,7 @@ struct look_before {
 typedef int look_found(void *data, const char *kind, const char *path, const char *runs, const char *detail);
 
 struct look_names;
+struct survey;
 
 struct look {
     const struct look_root *roots;
@@ -40,9 +41,10 @@ struct look {
     uint64_t most_ms;      /* 0: no bound */
     look_found *found;
     void *data;
+    const struct survey *survey; /* of these roots, from before; NULL: none */
 
     const struct look_names *names; /* look_prepare() */
-    uint64_t entries;               /* names seen */
+    uint64_t entries;               /* names seen, and directories that the survey has spared */
     const char *bound; /* which bound ended it: `entries`, `seconds`, `depth`, `findings`; NULL: none */
     uint64_t closed;   /* directories that could not be read */
 };

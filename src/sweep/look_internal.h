@@ -7,15 +7,22 @@
 #include "policy/policy.h"
 #include "sweep/look.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #define LOOK_DEPTH   200 /* directories below one another, each with a descriptor */
 #define LOOK_INCLUDE 4   /* files of settings that name one another */
 
+#define LOOK_DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+
+struct kernel_dirent;
+struct survey_place;
+
 /* One directory of the walk. */
 struct look_place {
     int fd;
-    const char *path; /* canonical */
+    const char *path;                 /* canonical */
+    const struct survey_place *known; /* what the survey has seen here; NULL: nothing */
 };
 
 /* look_names.c: the set @runs-later, by the last component of each of its paths. */
@@ -36,6 +43,9 @@ const struct set_item *look_names_find(const struct look_names *names, const cha
 
 /* look.c: for the parts. */
 
+/* look_is_plain() - is @entry of @place nothing to look at, unless it is a directory, for what is in it? */
+bool look_is_plain(const struct look *look, const struct look_place *place,
+                   const struct kernel_dirent *entry);
 /* look_new() - did this change since the run began? */
 bool look_new(const struct look *look, const struct stat *status);
 /* look_say() - one finding: @name in @place, or @place itself (NULL). Return: 0 or what ends the walk. */

@@ -4,13 +4,15 @@
  *     confine-sweep look [--wait] --since SECONDS.NANOSECONDS [--home PATH] [--entries N] [--seconds N]
  *                        [--before FD PATH]... --root FD PATH [--root FD PATH]...
  *
- * With --wait the look begins when a byte comes on the standard input, and its end instead is the end of it.
+ * With --wait the look begins when a byte comes on the standard input, a pipe, and its end instead is the end
+ * of it. If that takes long enough, the trees are walked ahead (survey.h).
  *
  * A finding is four texts, each with a NUL behind it: kind, path, what runs it, detail. The last one is
  * `end`, with the bound that was reached, or nothing, and the number of directories that could not be read.
  */
 #include "sweep/aside.h"
 #include "sweep/look.h"
+#include "sweep/survey.h"
 #include "sweep/sweep.h"
 
 #include <errno.h>
@@ -21,6 +23,7 @@
 
 #define FINDINGS_MOST 1000
 #define PLACES        128 /* trees, and things from before */
+#define SURVEY_MS     8   /* a command that is gone by then has its tree looked at once */
 
 struct output {
     struct look look;
@@ -155,12 +158,26 @@ static bool take_words(char **words, struct output *output, struct look_root *ro
     return since && look->root_count > 0;
 }
 
+/* Return: whether somebody wants to know. */
+static bool wait_for_go(struct look *look, struct survey *survey)
+{
+    enum survey_answer answer = survey_ask(STDIN_FILENO, SURVEY_MS);
+
+    if (answer == SURVEY_NOT_YET) {
+        survey_trees(survey, look, STDIN_FILENO);
+        look->survey = survey;
+        answer = survey_ask(STDIN_FILENO, -1);
+    }
+    return answer == SURVEY_GO;
+}
+
 int look_main(char **argv)
 {
     static struct look_root roots[PLACES];
     static struct look_before before[PLACES];
     struct output output = {.look = {.roots = roots, .before = before, .found = say}};
-    char closed[24], byte;
+    struct survey survey = {0};
+    char closed[24];
     bool waits = false;
     int r;
 
@@ -174,8 +191,8 @@ int look_main(char **argv)
         return SWEEP_EXIT_FAILED;
     }
     r = look_prepare(&output.look);
-    if (waits && read(STDIN_FILENO, &byte, 1) != 1)
-        return SWEEP_EXIT_FAILED; /* nobody wants to know */
+    if (r == 0 && waits && !wait_for_go(&output.look, &survey))
+        return SWEEP_EXIT_FAILED;
     if (r == 0)
         r = look_trees(&output.look);
     if (r == 0)

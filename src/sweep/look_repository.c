@@ -103,7 +103,7 @@ static int look_linked_hooks(struct look *look, const struct look_place *directo
         return look_say(look, "git-hook", directory, "hooks", "git runs the hooks in it", target);
     path = look_join(directory->path, target);
     fd = path ? look_open(look, path, O_RDONLY | O_DIRECTORY, &tidy) : -1;
-    return fd < 0 ? 0 : look_hooks(look, &(struct look_place){fd, tidy});
+    return fd < 0 ? 0 : look_hooks(look, &(struct look_place){.fd = fd, .path = tidy});
 }
 
 static int look_own_hooks(struct look *look, const struct look_place *directory)
@@ -118,7 +118,7 @@ static int look_own_hooks(struct look *look, const struct look_place *directory)
     if (fd < 0)
         return errno == ENOENT ? 0 : look_linked_hooks(look, directory);
     path = look_join(directory->path, "hooks");
-    return path ? look_hooks(look, &(struct look_place){fd, path}) : -ENOMEM;
+    return path ? look_hooks(look, &(struct look_place){.fd = fd, .path = path}) : -ENOMEM;
 }
 
 /* --- files that lead to a repository
@@ -205,7 +205,7 @@ int look_git_file(struct look *look, const struct look_place *place, const struc
         return -ENOMEM;
     fd = look_open(look, path, O_RDONLY | O_DIRECTORY, &tidy);
     /* The repository behind it is looked at where the walk finds it. */
-    if (fd >= 0 && names_back(look, &(struct look_place){fd, tidy}, place))
+    if (fd >= 0 && names_back(look, &(struct look_place){.fd = fd, .path = tidy}, place))
         return 0;
     return look_say(look, "git-file", place, ".git", POINTER, target);
 }

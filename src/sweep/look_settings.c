@@ -100,7 +100,7 @@ static int follow_hooks(struct look *look, const char *value, const struct file 
     _cleanup_free_ char *path = place_of(look, value, file->tree), *tidy = NULL;
     _cleanup_fd_ int fd = path ? look_open(look, path, O_RDONLY | O_DIRECTORY, &tidy) : -1;
 
-    return fd < 0 ? 0 : look_hooks(look, &(struct look_place){fd, tidy});
+    return fd < 0 ? 0 : look_hooks(look, &(struct look_place){.fd = fd, .path = tidy});
 }
 
 static bool has_name(const struct git_setting *setting, const char *section, const char *name)

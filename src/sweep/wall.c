@@ -36,6 +36,15 @@ static const int calls[] = {
     SYS_futex,         SYS_restart_syscall,
 };
 
+/* What a look does as well: it waits, and asks what keeps the times of a tree. */
+static const int looking_calls[] = {
+    SYS_ppoll,
+    SYS_fstatfs,
+#ifdef SYS_poll
+    SYS_poll,
+#endif
+};
+
 /* What changes a tree. */
 static const int changing_calls[] = {
     SYS_openat, SYS_unlinkat, SYS_mkdirat,   SYS_renameat, SYS_renameat2,
@@ -267,13 +276,15 @@ static void refuse_commands(struct code *code)
 /* A bit for each call, in a table: as long as a list of comparisons, it would be as slow as one. The first
  * instruction does nothing but that the kernel, which tries every number beforehand to see what always
  * passes, cannot follow it: that takes longer than the filter does at all calls that are made here. */
-static void build_filter(struct code *code, bool changes)
+static void build_filter(struct code *code, const struct wall *wall)
 {
     uint32_t words[CALL_WORDS] = {0};
     unsigned left = 0; /* words that are still to come */
 
     note_calls(words, calls, ARRAY_SIZE(calls));
-    if (changes)
+    if (wall->looks)
+        note_calls(words, looking_calls, ARRAY_SIZE(looking_calls));
+    if (wall->changes)
         note_calls(words, changing_calls, ARRAY_SIZE(changing_calls));
     for (size_t i = 0; i < CALL_WORDS; i++)
         left += words[i] != 0;
@@ -283,7 +294,7 @@ static void build_filter(struct code *code, bool changes)
     add(code, BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS, 0, 0);
     add(code, BPF_LD | BPF_W | BPF_ABS, AT_NR, 0, 0);
     refuse_commands(code);
-    if (changes)
+    if (wall->changes)
         refuse_bits(code, changing_refusals, ARRAY_SIZE(changing_refusals));
     else
         refuse_bits(code, looking_refusals, ARRAY_SIZE(looking_refusals));
@@ -313,7 +324,7 @@ static bool leave_calls(const struct wall *wall)
     struct code code = {.count = 0};
     struct sock_fprog program = {.filter = code.at};
 
-    build_filter(&code, wall->changes);
+    build_filter(&code, wall);
     program.len = (unsigned short)code.count;
     return kernel_call(SYS_getppid, 0, 0, 0, 0, 0, 0) >= 0 &&
            kernel_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, KERNEL_PTR(&program), 0, 0, 0) == 0 &&

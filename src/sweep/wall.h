@@ -16,7 +16,8 @@ struct wall {
     size_t kept_count;
     int trees[WALL_KEPT]; /* of those: what may be read */
     size_t tree_count;
-    bool changes; /* and changed */
+    bool looks;   /* what `look` does may be done */
+    bool changes; /* what is read may be changed */
     bool user;    /* becomes this user and group; root alone can */
     uid_t uid;
     gid_t gid;

@@ -6,6 +6,7 @@
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 
 enum mode { LOOKS = 1, CHANGES = 2 };
 
@@ -113,6 +114,18 @@ static int copy_descriptor(void)
     return result(fd < 0 ? fd : fcntl(fd, F_GETFL));
 }
 
+static int wait_a_little(void)
+{
+    return result(poll(NULL, 0, 0));
+}
+
+static int ask_file_system(void)
+{
+    struct statfs status;
+
+    return result(fstatfs(tree, &status));
+}
+
 static int set_group(void)
 {
     return result(fchmod(tree, 02755));
@@ -188,6 +201,10 @@ static const struct row {
     {"no choice of a signal", LOOKS | CHANGES, choose_signal, EPERM, true},
     {"no signal when a tree changes", LOOKS | CHANGES, be_notified, EPERM, true},
     {"a descriptor is copied", LOOKS | CHANGES, copy_descriptor, 0, true},
+    {"a look waits", LOOKS, wait_a_little, 0, true},
+    {"a removal does not", CHANGES, wait_a_little, EPERM, true},
+    {"a look asks what a tree is on", LOOKS, ask_file_system, 0, true},
+    {"a removal does not ask", CHANGES, ask_file_system, EPERM, true},
     {"no set-group-ID bit", CHANGES, set_group, EPERM, true},
     {"no set-group-ID directory", CHANGES, make_with_group, EPERM, true},
     {"no set-user-ID file", CHANGES, make_with_user, EPERM, true},
@@ -218,7 +235,7 @@ static int act_behind(const struct wall *wall, int (*act)(void))
 TEST_EACH(a_wall_stands, struct row, rows)
 {
     for (int mode = LOOKS; mode <= CHANGES; mode++) {
-        struct wall wall = {.changes = mode == CHANGES};
+        struct wall wall = {.looks = mode == LOOKS, .changes = mode == CHANGES};
 
         if (!(row->modes & mode))
             continue;
