@@ -9,6 +9,7 @@
 
 #include "backend/backend.h"
 #include "kernel/cgroup.h"
+#include "util/lookup.h"
 
 /* The ABI that brought what a plan asks of Landlock. */
 #define ABI_TRUNCATE 3
@@ -22,8 +23,9 @@ struct view_known;
 struct builder {
     const struct resolved *resolved;
     struct view_known *known; /* namespace_hidden.c: one for each hidden path; NULL in other backends */
-    size_t covering;          /* the same: 1 + the first of a group that covers; 0: none */
-    size_t granted;           /* the same: 1 + the last of the paths that is granted */
+    struct lookup
+        covering;   /* the same: by the directory that may be covered, the first of what is hidden in it */
+    size_t granted; /* the same: 1 + the last of the paths that is granted */
     const struct host *host;
     struct plan *plan;
     bool supervised;

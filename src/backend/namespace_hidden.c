@@ -24,10 +24,9 @@
 struct view_known {
     const struct hidden *above; /* the nearest of the others that it lies in; NULL: none */
     size_t group;               /* index of the first one in the same directory */
-    size_t next;                /* of the first one of a group that covers: 1 + the index of the next such */
+    size_t member;              /* 1 + the index of the next one there; 0: none */
     bool inside;                /* it lies in another one, or is the same */
     bool may_cover;             /* may_cover() */
-    bool covers;                /* of the first one of a group: may any of them be covered? */
     bool left_out;              /* it has no name */
     bool nameless;              /* it, or what it lies in, has none */
     uint8_t hold;               /* enum view_hold */
@@ -168,8 +167,13 @@ static unsigned count_layers(const struct builder *b, const struct hidden *hidde
     const struct resolved *resolved = b->resolved;
     unsigned layers = hidden->merged_parent ? 2 : 1;
 
-    for (size_t i = b->covering; i > 0; i = b->known[i - 1].next)
-        layers += known_of(b, hidden)->group != i - 1 && in_parent(hidden->path, &resolved->hidden[i - 1]);
+    for (size_t length = strlen(hidden->path); length > 0 && b->covering.count > 0; length--) {
+        size_t group = hidden->path[length] == '/' || !hidden->path[length]
+                           ? lookup_find(&b->covering, hidden->path, length)
+                           : LOOKUP_NONE;
+
+        layers += group != LOOKUP_NONE && group != known_of(b, hidden)->group;
+    }
     for (size_t i = 0; i < resolved->cache_count && b->plan->overlays; i++)
         if (resolved->caches[i].place != SIZE_MAX &&
             in_parent(resolved->paths[resolved->caches[i].place].path, hidden))
@@ -332,30 +336,36 @@ static void find_above(struct builder *b, const struct hidden **sorted)
     }
 }
 
-static void find_groups(struct builder *b, const struct hidden **sorted)
+/* Return: 0 or -ENOMEM. */
+static int find_groups(struct builder *b, const struct hidden **sorted)
 {
     const struct hidden *first = NULL;
+    bool covers = false; /* may any of the group be covered? */
+    int r = 0;
 
-    for (size_t i = 0; i < b->resolved->hidden_count; i++) {
+    for (size_t i = 0; i < b->resolved->hidden_count && r == 0; i++) {
         struct view_known *known = known_of(b, sorted[i]);
 
-        if (!first || !same_parent(first, sorted[i]))
+        if (!first || !same_parent(first, sorted[i])) {
             first = sorted[i];
+            covers = false;
+        } else {
+            known_of(b, sorted[i - 1])->member = (size_t)(sorted[i] - b->resolved->hidden) + 1;
+        }
         known->group = (size_t)(first - b->resolved->hidden);
         known->may_cover = may_cover(b, sorted[i]);
-        known = known_of(b, first);
-        if (known_of(b, sorted[i])->may_cover && !known->covers) {
-            known->covers = true;
-            known->next = b->covering;
-            b->covering = known->group + 1;
-        }
+        if (known->may_cover && !covers)
+            r = lookup_add(&b->covering, first->path, parent_length(first), known->group);
+        covers |= known->may_cover;
     }
+    return r;
 }
 
 int view_know(struct builder *b)
 {
     size_t count = b->resolved->hidden_count;
     const struct hidden **sorted = calloc(count + 1, sizeof(*sorted));
+    int r;
 
     b->known = calloc(count + 1, sizeof(*b->known));
     if (!b->known || !sorted) {
@@ -371,9 +381,9 @@ int view_know(struct builder *b)
     qsort(sorted, count, sizeof(*sorted), compare_paths);
     find_above(b, sorted);
     qsort(sorted, count, sizeof(*sorted), compare_parents);
-    find_groups(b, sorted);
+    r = find_groups(b, sorted);
     qsort(sorted, count, sizeof(*sorted), compare_paths);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && r == 0; i++) {
         struct view_known *known = known_of(b, sorted[i]);
 
         known->left_out = is_left_out(b, sorted[i]);
@@ -381,13 +391,16 @@ int view_know(struct builder *b)
         known->hold = (uint8_t)find_hold(b, sorted[i]);
     }
     free(sorted);
-    return 0;
+    if (r < 0)
+        view_forget(b);
+    return r;
 }
 
 void view_forget(struct builder *b)
 {
     free(b->known);
     b->known = NULL;
+    lookup_free(&b->covering);
 }
 
 const char *view_unheld(const struct builder *b, const struct hidden *hidden)
@@ -429,10 +442,10 @@ static void add_covers(struct builder *b)
         memcpy(parent, hidden->path, parent_length(hidden));
         parent[parent_length(hidden)] = '\0';
         add_object(b, "--cover", hidden->directory, parent);
-        for (size_t k = i; k < resolved->hidden_count; k++)
-            if (b->known[k].group == group && b->known[k].left_out) {
+        for (size_t k = i + 1; k > 0; k = b->known[k - 1].member)
+            if (b->known[k - 1].left_out) {
                 build_word(b, "--name");
-                build_word(b, resolved->hidden[k].name);
+                build_word(b, resolved->hidden[k - 1].name);
             }
     }
 }

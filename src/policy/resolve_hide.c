@@ -397,6 +397,7 @@ int resolve_hidden(struct resolving *resolving)
     free(hiding.above);
     free(hiding.around);
     free(hiding.ways);
+    lookup_free(&hiding.by_above);
     lookup_free(&hiding.by_parent);
     lookup_free(&hiding.by_path);
     return r;

@@ -35,6 +35,7 @@ struct hiding {
     struct way *ways;        /* one for each of resolved->parents */
     struct lookup by_parent; /* index of a parent by its name */
     struct lookup by_path;   /* index of what is hidden by its name; until that is sorted */
+    struct lookup by_above;  /* index of a directory above by its name */
     struct above *above;
     size_t above_count;
     char *around; /* the hidden directory around a grant that was warned of last; NULL: none */

@@ -78,13 +78,14 @@ static int open_above(struct hiding *hiding, const char *path, struct above *abo
 static int look_above(struct hiding *hiding, const char *path)
 {
     struct above above = {.fd = -1, .level = SIZE_MAX};
+    size_t index = lookup_find(&hiding->by_above, path, strlen(path));
     int r;
 
-    for (size_t i = 0; i < hiding->above_count; i++)
-        if (strcmp(hiding->above[i].path, path) == 0)
-            return (int)i;
+    if (index != LOOKUP_NONE)
+        return (int)index;
     r = open_above(hiding, path, &above);
-    if (r == 0 && !array_more(&hiding->above, hiding->above_count, sizeof(above)))
+    if (r == 0 && (!array_more(&hiding->above, hiding->above_count, sizeof(above)) ||
+                   lookup_add(&hiding->by_above, above.path, strlen(path), hiding->above_count) < 0))
         r = error_no_memory(hiding->resolving->error);
     if (r < 0) {
         fd_close(above.fd);
