@@ -246,6 +246,20 @@ static void tell_left(const struct strings *left, const char *why, struct text *
         text_addf(text, "confine: %s: %zu more\n", why, left->count - 5);
 }
 
+/* What was named and is not there inside: no refusal, so nothing was proposed for it. */
+static void tell_absent(const json_t *report, struct text *text)
+{
+    const json_t *warnings = json_object_get(report, "warnings");
+    static const char reason[] = "private-place: "; /* of report/absent.c */
+
+    for (size_t i = 0; i < json_array_size(warnings); i++) {
+        const char *warning = json_string_value(json_array_get(warnings, i));
+
+        if (warning && strncmp(warning, reason, sizeof(reason) - 1) == 0)
+            text_addf(text, "confine: warning: %s\n", warning);
+    }
+}
+
 static void tell(const struct learning *learning, bool verify, bool held)
 {
     struct text text = {0};
@@ -256,6 +270,7 @@ static void tell(const struct learning *learning, bool verify, bool held)
     tell_left(&learning->proposal.by_mode, "its mode or owner refuses it as well, so no policy is enough",
               &text);
     tell_left(&learning->proposal.risky, "not proposed", &text);
+    tell_absent(learning->report, &text);
     if (!is_complete(learning->report))
         text_add(&text, "confine: not all that was refused has been seen\n");
     if (verify && held && learning->status != 0)

@@ -66,21 +66,7 @@ void rules_fence(struct rules *rules, const struct resolved *resolved)
 
 bool rules_apart(const struct rules *rules, const char *path)
 {
-    const struct resolved *resolved = rules->resolved;
-
-    if (!rules->apart || !is_in_private_place(path))
-        return false;
-    for (size_t i = 0; i < resolved->view.kept.count; i++)
-        if (path_contains(resolved->view.kept.items[i], path))
-            return false;
-    for (size_t i = 0; i < resolved->path_count; i++) {
-        const struct resolved_path *granted = &resolved->paths[i];
-
-        if (granted->grant != GRANT_NONE && (granted->named || !granted->implied) &&
-            is_in_private_place(granted->path) && path_contains(granted->path, path))
-            return false;
-    }
-    return true;
+    return rules->apart && resolved_apart(rules->resolved, path);
 }
 
 bool rules_reaches(const struct rules *rules, const char *directory, const char *path)

@@ -349,6 +349,10 @@ const struct strings *cache_env(const struct cache_choice *choice, bool overlays
  * Return: how many. */
 size_t resolved_forget_sockets(struct resolved *resolved);
 
+/* resolved_apart() - with a view of its own, would a command find another thing at @path than what is there?
+ */
+bool resolved_apart(const struct resolved *resolved, const char *path);
+
 /* resolved_under_writable() - is @path (canonical) equal to or below a writable grant? */
 bool resolved_under_writable(const struct resolved *resolved, const char *path);
 

@@ -155,6 +155,23 @@ bool is_in_private_place(const char *path)
     return is_private_place(below);
 }
 
+bool resolved_apart(const struct resolved *resolved, const char *path)
+{
+    if (!is_in_private_place(path))
+        return false;
+    for (size_t i = 0; i < resolved->view.kept.count; i++)
+        if (path_contains(resolved->view.kept.items[i], path))
+            return false;
+    for (size_t i = 0; i < resolved->path_count; i++) {
+        const struct resolved_path *granted = &resolved->paths[i];
+
+        if (granted->grant != GRANT_NONE && (granted->named || !granted->implied) &&
+            is_in_private_place(granted->path) && path_contains(granted->path, path))
+            return false;
+    }
+    return true;
+}
+
 #define LIST_PIECE 4096
 
 /* Every name of the kernel's list on which somebody listens: the flag of a listening socket is set. */

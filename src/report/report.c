@@ -302,6 +302,32 @@ static void add_denials(const struct report *report, struct sentences *sentences
     text_free(&option);
 }
 
+/* What it was told of and did not find: the program says that there is no such file, and outside there is. In
+ * a workspace that lies in such a place what it looked for may be beside it. */
+static void add_absent(const struct report *report, struct sentences *sentences)
+{
+    const struct strings *absent = &report->absent;
+    const struct resolved *resolved = report->resolved;
+    struct text names = {0}, options = {0};
+    char name[SUMMARY_NAME + 16];
+
+    for (size_t i = 0; i < absent->count; i++) {
+        text_quote(name, sizeof(name), absent->items[i], SUMMARY_NAME);
+        text_addf(&names, "%s%s", i > 0 ? ", " : "", name);
+        text_addf(&options, "%s--read %s", i > 0 ? " " : "", name);
+    }
+    if (names.data && options.data)
+        add_sentence(sentences, " Not there inside, because that place is private: %s; ask for %s.",
+                     names.data, options.data);
+    else if (report->outcome.kind == OUTCOME_EXITED && report->outcome.status != 0 && report->plan &&
+             report->plan->own_tmp && resolved->workspace && path_contains("/tmp", resolved->workspace))
+        add_sentence(sentences,
+                     " /tmp is private: what lies beside the workspace is not there inside (ask for "
+                     "--read PATH).");
+    text_free(&names);
+    text_free(&options);
+}
+
 static void add_planted(const struct planted_list *planted, struct sentences *sentences)
 {
     size_t moved = 0;
@@ -347,5 +373,6 @@ void report_summary(const struct report *report, char *buffer, size_t size)
         is_unconfined(report))
         return;
     add_approvals(report, &sentences);
+    add_absent(report, &sentences);
     add_denials(report, &sentences);
 }

@@ -67,6 +67,7 @@ struct report {
     struct connections connections;
     struct error error; /* code ERROR_NONE if none */
     struct strings warnings;
+    struct strings absent; /* see absent_find() */
     struct strings ephemeral;
     struct denial_list denials;
     struct approval_list approvals;

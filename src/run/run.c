@@ -21,6 +21,7 @@
 #include "backend/backend.h"
 #include "kernel/children.h"
 #include "links/chain.h"
+#include "report/absent.h"
 #include "run/channel.h"
 #include "run/control.h"
 #include "run/forerunner.h"
@@ -398,6 +399,7 @@ int run_watch(struct run *run)
         run->report->denials.lost++;
     signs_end(&run->signs, run->report,
               run->report->outcome.kind != OUTCOME_EXITED || run->report->outcome.status != 0);
+    absent_find(run->report);
     run->report->outcome.output_truncated = relays_truncated(&run->relays);
     limits_own_files(run->resolved->policy, false);
     run->liveness = -1;

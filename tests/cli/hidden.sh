@@ -158,6 +158,33 @@ result $? 'in what may be read in /tmp'
 (cd "$place/sub" && call "$confine" run -q $backend --hide '!@credentials' --hide "$place" -- cat file; ! grep -q first "$dir/out")
 result $? 'the start directory does not bring it back'
 
+# Whoever was told of something there and did not find it is told why, and of the least that shows it.
+mkdir -p "$place/ws" "$place/other/sub"
+echo first >"$place/other/sub/file"
+beside() { # OPTION... -- COMMAND...
+    (cd "$place/ws" && call "$confine" run $backend --hide '!@credentials' -m workspace-write -w . "$@")
+}
+hint="confine: warning: private-place: /tmp is the run's own, and $place/other is not there (--read $place/other shows it)"
+beside -- sh -c "cat '$place/other/sub/file' ../other/sub/none; exit 1"
+is "lines" "$(grep private-place "$dir/err")" "$hint"
+result $? 'what is beside a workspace in /tmp is not there, and that is said'
+beside -- cat ../other/sub/file
+is "lines" "$(grep private-place "$dir/err")" "$hint"
+result $? 'by another name as well'
+beside --read "$place/other" -- sh -c "cat ../other/sub/file '$place/ws/none'"
+is "output" "$(cat "$dir/out")" first && ! grep -q private-place "$dir/err"
+result $? 'with that it is there, and nothing is said'
+beside -- sh -c "test ! -e '$place/other/sub/file'"
+beside -- sh -c "cat '$place/none' '$place/ws/none' /etc/none /dev/none; exit 1" && why "status 0"
+! grep -q private-place "$dir/err"
+result $? 'nothing is said of what is nowhere, or where the command was content'
+beside --report "$dir/report" -- sh -c "cat $place/other/sub/file"
+grep -qF "Not there inside, because that place is private: $place/other; ask for --read $place/other." "$dir/report" && valid "$dir/report"
+result $? 'a summary says it too'
+beside --report "$dir/report" -- make
+grep -qF "/tmp is private: what lies beside the workspace is not there inside (ask for --read PATH)." "$dir/report"
+result $? 'or, where nothing was named, what may be the reason'
+
 # Below a cover, sockets and FIFOs are objects of their own: whoever waits outside hears nothing.
 mkfifo "$HOME/fifo"
 python3 - "$HOME/socket" <<'PY' &

@@ -1,0 +1,16 @@
+/*
+ * absent.h - what the command was told of, and could not find: a view has a /tmp of its own.
+ */
+#ifndef CONFINE_REPORT_ABSENT_H
+#define CONFINE_REPORT_ABSENT_H
+
+#include "report/report.h"
+
+/*
+ * absent_find() - after a run that ended with an error: what its words name in a place that is private
+ * inside, what is there outside, and was not shown. Fills @report->absent, and says it in its warnings;
+ * without memory not all of it.
+ */
+void absent_find(struct report *report);
+
+#endif
