@@ -75,15 +75,54 @@ static char *say_why(const json_t *denial)
     return text.data;
 }
 
+#define PRIVATE "private:"
+
+/* What `private:NAME` allows holds NAME: whose addresses are private is known only when the name alone has
+ * been allowed, and refused. Return: the line that VALUE belongs to, which says the wider one from now on;
+ * NULL: none, or without memory (@ret_failed). */
+static struct learned *find_private(struct proposal *proposal, const char *value, bool *ret_failed)
+{
+    size_t front = sizeof(PRIVATE) - 1;
+    bool wider = strncmp(value, PRIVATE, front) == 0;
+
+    for (size_t i = 0; i < proposal->count; i++) {
+        struct learned *item = &proposal->items[i];
+        char *changed;
+
+        if (strcmp(item->key, "allow") != 0)
+            continue;
+        if (!wider && strncmp(item->value, PRIVATE, front) == 0 && strcmp(item->value + front, value) == 0)
+            return item;
+        if (!wider || strcmp(item->value, value + front) != 0)
+            continue;
+        changed = strdup(value);
+        *ret_failed = !changed;
+        if (!changed)
+            return NULL;
+        free(item->value);
+        item->value = changed;
+        return item;
+    }
+    return NULL;
+}
+
 /* Return: 1 when it is new, 0, or -ENOMEM. */
 static int add(struct proposal *proposal, const char *key, const char *value, const json_t *denial)
 {
     uint64_t count = (uint64_t)json_integer_value(json_object_get(denial, "count"));
     size_t kind = kind_of(key);
+    bool failed = false;
     struct learned *item;
 
     if (kind == ARRAY_SIZE(kinds))
         return 0;
+    item = strcmp(key, "allow") == 0 ? find_private(proposal, value, &failed) : NULL;
+    if (item) {
+        item->count += count;
+        return strcmp(item->value, value) == 0;
+    }
+    if (failed)
+        return -ENOMEM;
     for (size_t i = 0; i < proposal->count; i++) {
         item = &proposal->items[i];
         if (item->key == kinds[kind].key &&
