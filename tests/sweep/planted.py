@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """planted.py - what a command writes that runs later outside is in the report, and honest work is not. A TAP program."""
 import atexit
+import ctypes
 import glob
 import json
 import os
 import random
+import select
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -382,6 +385,62 @@ def quarantine(backend):
         os.chmod(tree.path + '/shut', 0o700)
 
 
+class Closing:
+    """Waits until somebody closes a directory that was open for reading (inotify)."""
+
+    def __init__(self, path):
+        libc = ctypes.CDLL(None, use_errno=True)
+        self.fd = libc.inotify_init1(os.O_CLOEXEC)
+        if self.fd < 0 or libc.inotify_add_watch(self.fd, os.fsencode(path), 0x10) < 0:  # IN_CLOSE_NOWRITE
+            raise OSError(ctypes.get_errno(), 'inotify')
+
+    def wait(self, process):
+        while True:
+            if not select.select([self.fd], [], [], 60)[0]:
+                raise TimeoutError('the trees are not walked ahead')
+            events, at = os.read(self.fd, 65536), 0
+            while at < len(events):
+                length = struct.unpack_from('IIII', events, at)[3]
+                at += 16 + length
+                if length == 0:  # the directory itself, none in it
+                    os.close(self.fd)
+                    return process
+
+
+def look(path, *words, ahead=None):
+    """What confine-sweep says of a tree. `ahead`: is called when it has walked ahead, before it is told to look."""
+    root = os.open(path, os.O_RDONLY)
+    closing = Closing(path) if ahead else None
+    with subprocess.Popen([SWEEP, 'look', *(['--wait'] if ahead else []), *words, '--root', str(root), path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          pass_fds=[root]) as process:
+        if ahead:
+            closing.wait(process)
+            ahead()
+        texts = process.communicate(b'l' if ahead else b'')[0].split(b'\0')
+    os.close(root)
+    return sorted(zip(*[iter(texts)] * 4))
+
+
+def surveyed():
+    """In trees that have been left alone for long enough: what a look finds behind its walk ahead is what one finds without."""
+    commands = [item[:2] for item in TECHNIQUES] + HONEST
+    with Tree() as tree:
+        copies = [f'{tree.top}/copy-{number}' for number in range(len(commands))]
+        for copy in copies:
+            subprocess.run(['cp', '-a', tree.top + '/first', copy], check=True)
+        made = time.time()
+    while time.time() < made + 2.7:
+        time.sleep(0.05)
+    for (name, command), copy in zip(commands, copies):
+        os.rename(copy, tree.path)
+        tick()
+        since = ['--since', f'{time.clock_gettime(5):.9f}']
+        found = look(tree.path, *since, ahead=lambda command=command: subprocess.run(['sh', '-c', command], cwd=tree.path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        alone = look(tree.path, *since)
+        tap.ok(found == alone and (len(alone) > 1 or (name, command) in HONEST), f'behind a walk ahead: {name}', f'{found} {alone}')
+        shutil.rmtree(tree.path)
+
+
 def same_as_git():
     """Our reader finds what git finds, in texts that are made of pieces of settings."""
     pieces = ['[core]', '[Core "Sub"]', '[a.b]', '[a "b\\"c"]', '\n', '\t', ' ', '=', 'name', 'Pager', 'x', '"', '\\"', '\\n', '\\\n', '#', ';',
@@ -415,6 +474,8 @@ for one in BACKENDS:
     techniques(one)
     honest(one)
     quarantine(one)
+if 'landlock' in BACKENDS:
+    surveyed()
 people()
 bounds()
 same_as_git()

@@ -60,7 +60,7 @@ static struct look_root root;
 
 void prepare(struct answer *answer, int fd, const struct timespec *since)
 {
-    static struct look prepared; /* once for a process */
+    static struct look prepared = {.home = "/tree"}; /* once for a process */
 
     need(prepared.names || look_prepare(&prepared) == 0);
     root = (struct look_root){.fd = fd, .path = "/tree"};

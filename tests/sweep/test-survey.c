@@ -51,8 +51,8 @@ static void make_twins(void)
 static int make_tree(int top, const char *name)
 {
     static const char *const directories[] = {
-        "a",     "a/sub", "b",    "b/sub",     "near",           "near/objects",
-        "tasks", "named", "repo", "repo/.git", "repo/.git/hooks"};
+        "a",     "a/sub", "b",         "b/sub",           "near", "near/objects", "tasks",
+        "named", "repo",  "repo/.git", "repo/.git/hooks", "cfg",  "cfg/systemd",  "cfg/systemd/user"};
     static const char *const files[] = {"a/1",
                                         "a/2",
                                         "a/3",
@@ -64,7 +64,8 @@ static int make_tree(int top, const char *name)
                                         "tasks/tasks.json",
                                         "repo/.git/HEAD",
                                         "repo/.git/config",
-                                        "file"};
+                                        "file",
+                                        "cfg/systemd/user/x.service"};
 
     need(mkdirat(top, name, 0755) == 0);
     tree = openat(top, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -158,6 +159,12 @@ static void name_directory(void)
     move("tasks", "a/sub/.vscode");
 }
 
+static void name_above(void)
+{
+    put("cfg/systemd/user/x.service", "x");
+    move("cfg", ".config");
+}
+
 static void exchange(void)
 {
     put("b/sub/.mcp.json", "x");
@@ -244,6 +251,7 @@ static const struct row {
     {"a directory is moved away and back", rename_and_back, 1},
     {"a directory is moved below another and back", move_below, 1},
     {"a directory gets a name that counts", name_directory, 1},
+    {"one above a directory gets a name that counts", name_above, 1},
     {"two directories are exchanged", exchange, 1},
     {"two directories with the same times are exchanged", exchange_twins, 1},
     {"a directory is removed and made again", remove_and_make, 1},
