@@ -1,8 +1,8 @@
 /*
  * detach-run.c - leave behind what is inherited; the first link of every chain.
  *
- *     detach-run [--keep N[,N]...]... [--session | --group] [--user UID:GID] [--file-size BYTES]
- *                [--cpu-time SECONDS] [--with-parent] -- COMMAND [ARG]...
+ *     detach-run [--keep N[,N]...]... [--session | --group] [--keyring] [--user UID:GID]
+ *                [--file-size BYTES] [--cpu-time SECONDS] [--with-parent] -- COMMAND [ARG]...
  *
  * Should:  leave the next link with 0, 1, 2 and the kept descriptors and no
  *          other; with nothing ignored, blocked, pending on a timer or held in
@@ -15,6 +15,7 @@
  */
 #include "chain.h"
 #include "kernel_abi.h"
+#include "keyring.h"
 #include "session.h"
 
 #include <signal.h>
@@ -34,6 +35,7 @@ struct detach {
     size_t keep_count;
     bool session;
     bool group;
+    bool keyring;
     bool user;
     bool with_parent;
     uint32_t uid;
@@ -125,6 +127,8 @@ static char **parse_options(const struct chain *chain, struct detach *detach)
             detach->session = true;
         } else if (chain_flag(chain, &at, "--group")) {
             detach->group = true;
+        } else if (chain_flag(chain, &at, "--keyring")) {
+            detach->keyring = true;
         } else if (chain_flag(chain, &at, "--with-parent")) {
             detach->with_parent = true;
         } else {
@@ -246,17 +250,6 @@ static void set_umask(const struct chain *chain)
         chain_fatal(chain, "umask", "the kernel reported success but the mask is another");
 }
 
-/* A session keyring of its own. Where there are no keys (ENOSYS) there is nothing to leave behind; where a
- * container's filter refuses the call (EPERM), it refuses it to the command as well, whose own filter does so
- * in every set. */
-static void leave_keyring(const struct chain *chain)
-{
-    long serial = kernel_call(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0, 0);
-
-    if (serial < 0 && serial != -ENOSYS && serial != -EPERM)
-        chain_fatal_errno(chain, "session keyring", (int)-serial);
-}
-
 /* Becomes the named user for good. Each set-call is believed only by what is read back, and by its undoing
  * being refused. */
 static void become_user(const struct chain *chain, const struct detach *detach)
@@ -331,7 +324,7 @@ int detach_run(struct chain *chain)
         lower_limit(chain, "--file-size", RLIMIT_FSIZE, detach.file_bytes, detach.file_bytes);
     if (detach.cpu_seconds) /* SIGXCPU, which says why; SIGKILL a second later to who does not listen */
         lower_limit(chain, "--cpu-time", RLIMIT_CPU, detach.cpu_seconds, detach.cpu_seconds + 1);
-    leave_keyring(chain);
+    keyring_leave(chain, detach.keyring);
     if (detach.user)
         become_user(chain, &detach);
     if (detach.with_parent)

@@ -354,6 +354,9 @@ struct kernel_dirent {
 #ifndef KEYCTL_GET_KEYRING_ID
 #define KEYCTL_GET_KEYRING_ID       0
 #define KEYCTL_JOIN_SESSION_KEYRING 1
+#define KEYCTL_SETPERM              5
+#define KEYCTL_DESCRIBE             6
+#define KEYCTL_READ                 11
 #endif
 #ifndef KEY_SPEC_SESSION_KEYRING
 #define KEY_SPEC_SESSION_KEYRING (-3)

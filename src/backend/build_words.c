@@ -44,6 +44,8 @@ void build_detach(struct builder *b)
      * signal leaves the scope, and where there is none proc.signal is open anyway. */
     if (b->supervised)
         build_word(b, "--session");
+    if (is_open(b, SURFACE_IPC_KEYRING))
+        build_word(b, "--keyring");
     if (resolved->policy->limit_file_size) {
         snprintf(text, sizeof(text), "%llu", (unsigned long long)resolved->policy->limit_file_size);
         build_word(b, "--file-size");

@@ -3,7 +3,8 @@
 . "$(dirname "$0")/../lib.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 build inherit "$here/inherit.c"
-inherit=$test_dir/bin/inherit
+build keyring "$here/keyring.c"
+inherit=$test_dir/bin/inherit keyring=$test_dir/bin/keyring
 dr=$links/detach-run
 
 fatal() {
@@ -80,7 +81,47 @@ timer 0'
     is "$user: another session keyring" "$out" 'other'
     run as "$user" "$inherit" keyring "$inherit" keyring
     is "$user: control: the same session keyring" "$out" 'same'
+    run as "$user" "$dr" -- "$keyring"
+    is "$user: it is empty, and nothing is put in it" "$out" 'confine.empty b0b0000 0 refused'
+    run as "$user" "$dr" -- "$dr" -- "$keyring"
+    is "$user: the same once more" "$out" 'confine.empty b0b0000 0 refused'
+    run as "$user" "$dr" --keyring -- "$keyring"
+    is "$user: --keyring: one of its own" "$out" '_ses 3f030000 0 taken'
 done
+
+# Of users whom nobody else has, each with as many keys as an ordinary one; and each for one case, as a keyring outlives
+# its last process by a moment. The one that lets in everybody comes last.
+if [ "$(id -u)" = 0 ]; then
+    user() { as_user="setpriv --reuid $1 --regid $1 --clear-groups"; }
+    user 64901
+    run $as_user "$keyring" make confine.empty b0b0000 "$dr" -- "$keyring"
+    is 'one of that name with a key in it is not joined' "$out" '_ses 3f030000 0 taken'
+    user 64902
+    run $as_user "$keyring" make confine.empty 3f3f0000 "$keyring"
+    is 'control: it has the key, and takes another' "$out" 'confine.empty 3f3f0000 1 taken'
+    user 64903
+    run $as_user "$keyring" make confine.empty 3f3f0000 "$dr" -- "$keyring"
+    is 'nor one that could be written to' "$out" '_ses 3f030000 0 taken'
+    user 64906
+    run $as_user "$keyring" make confine.other 3f3f0000 "$keyring" fill "$dr" -- true
+    is 'no key left' "$status|$err" "125|detach-run: fatal: session keyring: this user's keys are used up (/proc/key-users; sysctl kernel.keys.maxkeys)"
+    user 64907
+    run $as_user "$dr" -- sh -c '"$@" & wait $!' sh "$keyring" make confine.other 3f3f0000 "$keyring" fill "$dr" -- "$keyring"
+    is 'no key left, and one is there already' "$status|$out" '0|confine.empty b0b0000 0 refused'
+    mkfifo "$test_dir/held" "$test_dir/done"
+    chmod 666 "$test_dir/held" "$test_dir/done"
+    user 64904
+    $as_user "$keyring" make confine.empty b0b000b sh -c ': >"$1"; read -r _ <"$2"' sh "$test_dir/held" "$test_dir/done" &
+    holder=$!
+    read -r _ <"$test_dir/held" || :
+    user 64905
+    run $as_user "$keyring" make confine.empty b0b000b true
+    is 'control: another user is let into one of that name, and puts nothing there' "$status" 98
+    run $as_user "$dr" -- "$keyring"
+    is 'nor does one stay there' "$out" '_ses 3f030000 0 taken'
+    : >"$test_dir/done"
+    wait "$holder"
+fi
 
 if [ "$(id -u)" = 0 ]; then
     run setpriv --groups 4,5,6 "$dr" --user 4242:4343 -- sh -c 'grep -h "^Uid\|^Gid\|^Groups\|^CapEff\|^CapPrm" /proc/self/status | tr "\t\n" "  "'
