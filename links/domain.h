@@ -163,12 +163,11 @@ static inline void domain_enter_logging(const struct chain *chain, int ruleset, 
     close(ruleset);
 }
 
-/* domain_enter() - the same, and the audit gets nothing: what the links try, to show that they hold, is no
- * refusal that anybody should read of. */
-static inline void domain_enter(const struct chain *chain, int ruleset)
+/* domain_enter() - the same under the kernel's ABI, and the audit gets nothing: what the links try, to show
+ * that they hold, is no refusal that anybody should read of. */
+static inline void domain_enter(const struct chain *chain, int ruleset, int abi)
 {
-    domain_enter_logging(chain, ruleset,
-                         landlock_abi() >= LANDLOCK_LOG_SINCE ? LANDLOCK_LOG_SAME_EXEC_OFF : 0);
+    domain_enter_logging(chain, ruleset, abi >= LANDLOCK_LOG_SINCE ? LANDLOCK_LOG_SAME_EXEC_OFF : 0);
 }
 
 #endif

@@ -113,7 +113,7 @@ static int open_directory(const char *path)
 {
     int named = domain_number(path), fd;
 
-    if (named >= 0 && is_path_descriptor(named))
+    if (named >= 0)
         fd = openat(named, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     else
         fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -268,13 +268,14 @@ int hide_run(struct chain *chain)
     struct landlock_ruleset_attr attr = {.handled_access_fs = LANDLOCK_FS_READ_FILE};
     struct control control;
     char **command;
-    int ruleset;
+    int ruleset, abi;
 
     chain_set_dumpable(chain, false);
     hide.level_count =
         0; /* a page that is first read is given twice: as one of zeros, and when it is written */
     command = parse_options(chain, &hide);
-    if (domain_abi(chain) >= SINCE_REFER)
+    abi = domain_abi(chain);
+    if (abi >= SINCE_REFER)
         attr.handled_access_fs |= LANDLOCK_FS_REFER;
     ruleset = domain_ruleset(chain, &attr);
     control_start(chain, &control);
@@ -285,7 +286,7 @@ int hide_run(struct chain *chain)
     for (size_t i = 0; i < hide.level_count; i++)
         grant_level(chain, &hide, &hide.level[i], ruleset);
     control_show(chain, &control);
-    domain_enter(chain, ruleset);
+    domain_enter(chain, ruleset, abi);
     control_restricted(chain, &control);
     check_hidden(chain, &hide);
     control_end(chain, &control);

@@ -84,7 +84,7 @@ static void enter_domain(const struct chain *chain, int abi)
     control_start(chain, &control);
     each_grant(chain, ruleset, attr.handled_access_fs);
     control_show(chain, &control);
-    domain_enter(chain, ruleset);
+    domain_enter(chain, ruleset, abi);
     control_restricted(chain, &control);
     control_end(chain, &control);
 }

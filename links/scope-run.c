@@ -29,6 +29,7 @@ struct scope {
     bool mounts; /* no layer with file rights stands beside, and mounts stay possible */
     int guard;   /* liveness descriptor, -1: no guard */
     int channel; /* -1: none */
+    int abi;     /* the kernel's */
     struct control control;
     int before[CLASSES]; /* what each act answered before restricting: 0 or -errno */
     int socket[CLASSES]; /* that the acts are done with; -1: none */
@@ -195,12 +196,13 @@ static int allow_renames(const struct chain *chain, struct landlock_ruleset_attr
 static int build_ruleset(const struct chain *chain, struct scope *scope)
 {
     struct landlock_ruleset_attr attr = {0};
-    int abi = domain_abi(chain), ruleset;
+    int ruleset;
 
+    scope->abi = domain_abi(chain);
     for (size_t i = 0; i < CLASSES; i++) {
         if (!scope->asked[i])
             continue;
-        domain_need(chain, abi, classes[i].since_abi, classes[i].option);
+        domain_need(chain, scope->abi, classes[i].since_abi, classes[i].option);
         attr.handled_access_fs |= classes[i].fs;
         attr.handled_access_net |= classes[i].net;
         attr.scoped |= classes[i].scoped;
@@ -256,7 +258,7 @@ static void start_guard(const struct chain *chain, const struct scope *scope)
 
     if (error)
         chain_fatal_errno(chain, "guard", (int)-error);
-    domain_enter(chain, ruleset);
+    domain_enter(chain, ruleset, scope->abi);
     if (kernel_call(SYS_kill, guard, 0, 0, 0, 0, 0) != -EPERM)
         chain_fatal(chain, "guard", "the kernel reported success but it can still be signalled");
 }
@@ -278,7 +280,7 @@ int scope_run(struct chain *chain)
     ruleset = build_ruleset(chain, &scope);
     control_show(chain, &scope.control);
     act_before(chain, &scope);
-    domain_enter(chain, ruleset);
+    domain_enter(chain, ruleset, scope.abi);
     control_restricted(chain, &scope.control);
     act_after(chain, &scope);
     control_end(chain, &scope.control);

@@ -117,7 +117,7 @@ int cache_directory(const struct resolving *resolving, const struct opened *home
                     size_t count)
 {
     const struct resolved *resolved = resolving->resolved;
-    int fd = fcntl(home->fd, F_DUPFD_CLOEXEC, 3);
+    int fd = fd_copy(home->fd, 3);
 
     if (fd < 0)
         return -errno;

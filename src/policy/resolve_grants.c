@@ -148,7 +148,7 @@ int resolve_workspace_grant(struct resolving *resolving)
             return r;
     }
     resolved->workspace = strdup(workspace.path);
-    resolved->workspace_fd = fcntl(workspace.fd, F_DUPFD_CLOEXEC, 3);
+    resolved->workspace_fd = fd_copy(workspace.fd, 3);
     if (!resolved->workspace)
         return error_no_memory(resolving->error);
     if (resolved->workspace_fd < 0)
@@ -491,7 +491,7 @@ int resolve_cwd(struct resolving *resolving)
     }
     if (resolved->workspace &&
         strcmp(asked.value, resolved->workspace) == 0) { /* mostly: it is open already */
-        opened.fd = fcntl(resolved->workspace_fd, F_DUPFD_CLOEXEC, 3);
+        opened.fd = fd_copy(resolved->workspace_fd, 3);
         opened.path = strdup(resolved->workspace);
         r = opened.path ? 0 : error_no_memory(resolving->error);
         if (r == 0 && opened.fd < 0)

@@ -389,7 +389,7 @@ static int keep_object(struct resolving *resolving, int fd, const char *path, co
 static int keep_parent(struct resolving *resolving, struct hidden_parent *parent)
 {
     const struct stat st = {.st_mode = S_IFDIR, .st_dev = parent->device, .st_ino = parent->inode};
-    int fd = fcntl(parent->fd, F_DUPFD_CLOEXEC, 3);
+    int fd = fd_copy(parent->fd, 3);
 
     if (fd < 0)
         return error_set(resolving->error, ERROR_SANDBOX_UNAVAILABLE, errno, "too-many-files",

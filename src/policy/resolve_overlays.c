@@ -86,7 +86,7 @@ static int open_place(const struct resolving *resolving, const struct opened *ho
                       struct opened *opened)
 {
     char name[64], *rest = name;
-    int fd = fcntl(home->fd, F_DUPFD_CLOEXEC, 3);
+    int fd = fd_copy(home->fd, 3);
 
     snprintf(name, sizeof(name), "%s", place);
     for (char *step = strsep(&rest, "/"); step && fd >= 0; step = strsep(&rest, "/")) {

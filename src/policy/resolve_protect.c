@@ -291,13 +291,14 @@ struct protecting {
     struct found *elsewhere; /* is not writable by its own name */
 };
 
-/* Is it known that nothing shows what is on the file system of PATH twice? Then it need not be opened. */
+/* Is it known that nothing shows what is on the file system of PATH twice, or that it is not there? Then it
+ * need not be opened. */
 static bool is_mounted_once(const struct mount_table *mounts, const char *path)
 {
     struct stat st;
 
     if (lstat(path, &st) != 0)
-        return false;
+        return errno == ENOENT;
     for (size_t i = 0; i < mounts->repeated_count; i++)
         if (mounts->repeated[i].device == st.st_dev)
             return !mounts->repeated[i].more;
@@ -356,8 +357,11 @@ static int shows_home(struct resolving *resolving)
 
     for (size_t i = 0; i < ARRAY_SIZE(homes) && r == 0; i++) {
         _cleanup_opened_ struct opened opened = {.fd = -1};
+        bool seen = !homes[i];
 
-        if (!homes[i] || is_mounted_once(mounts, homes[i]) || path_open(homes[i], &opened) < 0)
+        for (size_t j = 0; j < i && !seen; j++)
+            seen = text_same(homes[i], homes[j]);
+        if (seen || is_mounted_once(mounts, homes[i]) || path_open(homes[i], &opened) < 0)
             continue;
         if (aliases_possible(mounts, opened.st.st_dev, opened.fd, "", opened.path))
             r = aliases_each(mounts, opened.fd, "", opened.path, note_home, resolving->resolved);

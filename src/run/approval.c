@@ -71,7 +71,7 @@ int approval_take(struct approval *approval, int listener)
     struct error *error = &approval->report->error;
     int r;
 
-    approval->listener = fcntl(listener, F_DUPFD_CLOEXEC, 3);
+    approval->listener = fd_copy(listener, 3);
     if (approval->listener < 0)
         return -errno;
     /* There is no such call; a kernel that does not know the flag says that first. */

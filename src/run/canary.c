@@ -343,7 +343,7 @@ void canary_inherited(struct attestation *attestation, const struct resolved *re
     int number = fd < 0 ? -1 : choose_inherited(attestation, resolved, fd);
 
     if (number >= 0)
-        attestation->inherited = fcntl(fd, F_DUPFD_CLOEXEC, number);
+        attestation->inherited = fd_copy(fd, number);
     own(attestation, attestation->inherited);
 }
 

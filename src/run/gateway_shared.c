@@ -13,7 +13,6 @@
 #include "run/gateway.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 int gateway_share(struct gateway *gateway, const struct plan *plan, const struct resolved *resolved,
@@ -27,7 +26,7 @@ int gateway_share(struct gateway *gateway, const struct plan *plan, const struct
     gateway->resolved = resolved;
     gateway->report = report;
     gateway->shared = true;
-    gateway->fd = fcntl(session->told, F_DUPFD_CLOEXEC, 3);
+    gateway->fd = fd_copy(session->told, 3);
     if (gateway->fd >= 0)
         return 0;
     return error_set(&report->error, ERROR_SANDBOX_UNAVAILABLE, errno, "session-silent",

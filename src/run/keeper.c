@@ -52,7 +52,7 @@ int keeper_open(struct keeper *keeper, int fd)
     keeper->fd = open(path, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     keeper->owned = keeper->fd >= 0;
     if (!keeper->owned)
-        keeper->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+        keeper->fd = fd_copy(fd, 3);
     return keeper->fd < 0 ? -errno : 0;
 }
 

@@ -172,7 +172,7 @@ static int add_trees(struct looking *looking, const struct resolved *resolved)
             break;
         }
         fd = S_ISDIR(path->type) ? openat(path->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-                                 : fcntl(path->fd, F_DUPFD_CLOEXEC, 3);
+                                 : fd_copy(path->fd, 3);
         if (fd < 0)
             return -errno;
         looking->trees[looking->tree_count++] = fd;

@@ -46,7 +46,7 @@ static int take_end(struct pump_end *end, int fd, bool ours, bool writes)
     end->fd = ours ? -1 : open_anew(fd, writes ? O_WRONLY : O_RDONLY);
     end->ours = ours || end->fd >= 0;
     if (end->fd < 0)
-        end->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+        end->fd = fd_copy(fd, 3);
     if (end->fd < 0 || fstat(end->fd, &object) != 0)
         return -errno;
     end->socket = S_ISSOCK(object.st_mode);

@@ -162,7 +162,7 @@ static int prepare(struct run *run, int standard[3])
             fchown(standard[fd], run->resolved->uid, run->resolved->gid) != 0)
             return run_fail(run, errno, "hand over the relays");
     /* 2 is the chain's until the command starts; what is to be the command's waits beside it. */
-    run->stderr_fd = fcntl(standard[2], F_DUPFD_CLOEXEC, 3);
+    run->stderr_fd = fd_copy(standard[2], 3);
     if (run->stderr_fd < 0)
         return run_fail(run, errno, "keep the standard error");
     standard[2] = run->their_errors;

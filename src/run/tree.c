@@ -19,7 +19,6 @@
 #include "run/foreign.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -318,7 +317,7 @@ static int start_told(struct tree *tree)
 
     if (!s->plan->pid_namespace || s->plan->foreign || s->plan->joined)
         return 0;
-    tree->front = fcntl(s->liveness, F_DUPFD_CLOEXEC, 3);
+    tree->front = fd_copy(s->liveness, 3);
     if (tree->front < 0)
         return -errno;
     tree->told.data = tree;

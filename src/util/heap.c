@@ -224,6 +224,24 @@ static bool grow_last(struct head *head, size_t wanted)
     return last;
 }
 
+/* A mapped block takes its pages along. Return: its head, or NULL when it is where it was. */
+static struct head *grow_mapped(struct head *head, size_t wanted)
+{
+    size_t size = head->size;
+    void *at;
+
+    if (wanted > PTRDIFF_MAX - 2 * BLOCK_MAX)
+        return NULL;
+    while (size < wanted + sizeof(*head))
+        size *= 2;
+    at = mremap(head, head->size, size, MREMAP_MAYMOVE);
+    if (at == MAP_FAILED)
+        return NULL;
+    head = at;
+    head->size = size;
+    return head;
+}
+
 void *realloc(void *ptr, size_t size)
 {
     struct head *head;
@@ -238,6 +256,12 @@ void *realloc(void *ptr, size_t size)
         return ptr;
     if (class != MAPPED && grow_last(head, size))
         return ptr;
+    if (class == MAPPED && size > room) {
+        head = grow_mapped(head, size);
+        if (!head)
+            errno = ENOMEM;
+        return head ? head + 1 : NULL;
+    }
     moved = malloc(size);
     if (!moved)
         return NULL;

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 void cleanup_fd(int *fd)
 {
@@ -37,6 +38,11 @@ void *steal_pointer(void *pointer_address)
 
     *(void **)pointer_address = NULL;
     return stolen;
+}
+
+int fd_copy(int fd, int least)
+{
+    return (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, least);
 }
 
 int fd_close(int fd)

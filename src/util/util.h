@@ -22,6 +22,10 @@ void cleanup_free(void *pointer); /* takes the address of the pointer */
 int steal_fd(int *fd);
 void *steal_pointer(void *pointer_address);
 
+/* fd_copy() - @fd once more, as the lowest number from @least on, to be closed by an exec. Return: it, or -1
+ * with errno. (The libc's fcntl sets that flag by a second call, for kernels before 2.6.24.) */
+int fd_copy(int fd, int least);
+
 /* fd_close() - close @fd unless it is negative, errno kept. Return: -1, for `fd = fd_close(fd)`. */
 int fd_close(int fd);
 
