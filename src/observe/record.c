@@ -85,16 +85,19 @@ static uint32_t keep_name(const char *name, size_t length)
     return at;
 }
 
-/* Return: was it taken? */
+/* Return: was it taken? The word to leave (OBSERVE_SIGNAL) may come while there is no room, and ends no wait:
+ * whoever reads is there until all has been told, or the wire breaks. */
 static bool send_message(int wire, const struct observe_message *message, size_t size, bool wait)
 {
     for (;;) {
         struct pollfd room = {.fd = wire, .events = POLLOUT};
         long put = kernel_call(SYS_write, wire, KERNEL_PTR(message), (long)size, 0, 0, 0);
+        long woken;
 
         if (put != -EAGAIN || !wait)
             return put >= 0;
-        if (kernel_call(SYS_ppoll, KERNEL_PTR(&room), 1, 0, 0, 0, 0) < 0)
+        woken = kernel_call(SYS_ppoll, KERNEL_PTR(&room), 1, 0, 0, 0, 0);
+        if (woken < 0 && woken != -EINTR)
             return false;
     }
 }
@@ -235,6 +238,9 @@ void record_end(int wire)
             tell_new(wire, i, true);
         else if (table.entries[i].told_count != table.entries[i].count)
             tell_count(wire, i);
+    for (size_t i = 0; i < table.count; i++)
+        if (!table.entries[i].told)
+            table.lost += table.entries[i].count;
     memset(&message, 0, offsetof(struct observe_message, name));
     message.type = OBSERVE_MESSAGE_END;
     message.count = table.lost;

@@ -10,8 +10,12 @@
  */
 #include "policy/risk.h"
 
+#include "kernel/object.h"
+#include "links/kernel_abi.h"
 #include "policy/resolve_internal.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 
@@ -98,24 +102,27 @@ static bool reaches(const struct asking *asking, const char *item)
     return path_contains(item, asking->path) || (asking->around && path_contains(asking->path, item));
 }
 
-/* The same for what NAME leads to, where that is another one: start files are often links. What is not there
+/* The same for what NAME leads to, where a link is on the way: start files are often links. What is not there
  * yet has the place that it would be made at. */
 static bool reaches_target(const struct asking *asking, const char *name)
 {
     char front[PATH_MAX], target[PATH_MAX];
     const char *slash = strrchr(name, '/');
     _cleanup_free_ char *joined = NULL;
+    int fd;
 
     if (reaches(asking, name))
         return true;
+    fd = object_open(AT_FDCWD, name, 0, RESOLVE_NO_SYMLINKS);
+    fd_close(fd);
+    if (fd != -ELOOP) /* it has this name and no other, or would have it */
+        return false;
     if (realpath(name, target))
-        return strcmp(target, name) != 0 && reaches(asking, target);
-    if (!slash || slash == name || (size_t)(slash - name) >= sizeof(front))
+        return reaches(asking, target);
+    if (slash == name || (size_t)(slash - name) >= sizeof(front))
         return false;
     snprintf(front, sizeof(front), "%.*s", (int)(slash - name), name);
-    if (!realpath(front, target) || strcmp(target, front) == 0)
-        return false;
-    joined = text_join(target, slash, NULL);
+    joined = realpath(front, target) ? text_join(target, slash, NULL) : NULL;
     return joined && reaches(asking, joined);
 }
 
