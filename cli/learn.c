@@ -66,6 +66,8 @@ static int make_words(const struct learning *learning, int report, int control, 
         r = strings_addf(words, "--control=fd:%d", control);
     if (r == 0 && learning->listed)
         r = strings_add(words, "--network=listed");
+    if (r == 0) /* one that was given comes later, and holds */
+        r = strings_add(words, "--denials=reads");
     for (size_t i = 0; i < options->given_count && r == 0; i++) {
         const struct option_given *given = &options->given[i];
 

@@ -97,8 +97,9 @@ const struct option option_table[] = {
      "write the report there, one JSON object"},
     {"control", 0, "fd:N|unix:PATH", OPTION_OWN, OWN_CONTROL, FOR_ONE, output_group,
      "JSON lines both ways while the command runs, over a socket"},
-    {"denials", 0, "auto|on|off", OPTION_KEY, KEY_DENIALS, FOR_ALL, output_group,
-     "the observer of refusals: auto is where somebody will see them"},
+    {"denials", 0, "auto|on|reads|off", OPTION_KEY, KEY_DENIALS, FOR_ALL, output_group,
+     "the observer of refusals: auto is where somebody will see them; reads looks at reading what is hidden, "
+     "too"},
     {"ask", 0, "DURATION", OPTION_KEY, KEY_ASK, FOR_RUN, output_group,
      "hold what is refused for so long, and ask over --control"},
     {"planted", 0, "report|quarantine", OPTION_KEY, KEY_PLANTED, FOR_ALL, output_group,

@@ -80,7 +80,7 @@ static bool is_watched(const struct options *options, const struct policy *polic
 {
     bool told = options->report || options->control;
 
-    return policy->denials == DENIALS_ON ||
+    return policy->denials == DENIALS_ON || policy->denials == DENIALS_READS ||
            (policy->denials == DENIALS_AUTO &&
             (told || (options->verbosity >= 0 && isatty(STDERR_FILENO)) || options->verbosity > 0));
 }

@@ -131,7 +131,7 @@ export interface Options {
   waitAll?: boolean;
   tty?: 'auto' | 'private' | 'none';
   size?: string;
-  denials?: 'auto' | 'on' | 'off';
+  denials?: 'auto' | 'on' | 'reads' | 'off';
   /** Seconds, or a text with its unit: how long a refused access waits for an answer. */
   ask?: number | string;
   planted?: 'report' | 'quarantine';

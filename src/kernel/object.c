@@ -23,6 +23,13 @@ bool object_is_proc(int fd)
     return fstatfs(fd, &seen) == 0 && seen.f_type == STATFS_PROC_TYPE;
 }
 
+bool object_read_only(int fd)
+{
+    struct statfs seen;
+
+    return fstatfs(fd, &seen) == 0 && (seen.f_flags & STATFS_RDONLY);
+}
+
 bool object_permits(int fd, int mode)
 {
     long r = kernel_call(SYS_faccessat2, fd, KERNEL_PTR(""), mode, AT_EACCESS_FLAG | AT_EMPTY_PATH, 0, 0);

@@ -21,6 +21,9 @@ int object_open(int base, const char *path, uint64_t flags, uint64_t resolve);
 /* object_is_proc() - is what @fd is open on in a /proc? Return: false also where that cannot be told. */
 bool object_is_proc(int fd);
 
+/* object_read_only() - is it on a mount that is read-only? Return: false also where that cannot be told. */
+bool object_read_only(int fd);
+
 /* object_permits() - do its mode and owner let this process? What its mount says is another matter (EROFS).
  * @mode: R_OK, W_OK and X_OK */
 bool object_permits(int fd, int mode);

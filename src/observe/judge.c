@@ -11,13 +11,13 @@
 #include "observe/base.h"
 #include "observe/hold.h"
 #include "observe/memory.h"
+#include "observe/outside.h"
 #include "observe/paths.h"
 #include "observe/record.h"
 #include "observe/start.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #define FOLLOW_NOT  0x100 /* AT_SYMLINK_NOFOLLOW */
@@ -210,35 +210,6 @@ static bool take_descriptor(const struct judge *judge, const struct notify_reque
     return is_resolved(judge, request, &named->target);
 }
 
-static bool is_read_only(int fd)
-{
-    struct statfs seen;
-
-    return fstatfs(fd, &seen) == 0 && (seen.f_flags & STATFS_RDONLY);
-}
-
-/* The same name in our own view: is its mount read-only there too? */
-static bool is_read_only_outside(const struct target *target)
-{
-    static char path[OBSERVE_PATH];
-    char *slash;
-    bool answer;
-    int fd = open_only(AT_FDCWD, target->path, 0);
-
-    if (fd == -ENOENT) {
-        memcpy(path, target->path, strlen(target->path) + 1);
-        slash = strrchr(path, '/');
-        if (slash)
-            slash[slash == path] = '\0';
-        fd = open_only(AT_FDCWD, path, 0);
-    }
-    if (fd < 0)
-        return false;
-    answer = is_read_only(fd);
-    close(fd);
-    return answer;
-}
-
 static bool is_granted(const struct resolved *resolved, const struct stat *st, bool writing)
 {
     for (size_t i = 0; i < resolved->path_count; i++) {
@@ -308,8 +279,8 @@ static struct object look_at(const struct judge *judge, const struct notify_requ
     if (!rules->view)
         object.granted = (object.exists && !as_name && is_granted(rules->resolved, &target->st, true)) ||
                          is_below_granted(rules->resolved, find_parent(target, (pid_t)request->pid), true);
-    object.read_only = rules->view && is_read_only(deciding);
-    object.read_only_outside = object.read_only && is_read_only_outside(target);
+    object.read_only = rules->view && object_read_only(deciding);
+    object.read_only_outside = object.read_only && outside_read_only(target->path);
     if (operation == DENIAL_METADATA)
         object.by_mode = judge->uid != 0 && target->st.st_uid != judge->uid;
     else
@@ -355,12 +326,28 @@ static void judge_in_directory(const struct judge *judge, const struct notify_re
 /* --- the calls -------------------------------------------------------------------------------------------
  */
 
+/* The way leads through a hidden directory, whose cover lets nobody through, and what would be there is not
+ * known; or to a name that is hidden as such. */
+static void judge_way(const struct judge *judge, const struct notify_request *request,
+                      const struct target *target, enum denial_operation operation)
+{
+    bool missing = target->errnum == 0 && target->object < 0;
+    size_t hidden = judge->rules.view && (missing || target->errnum == EACCES)
+                        ? rules_hidden(&judge->rules, target->path)
+                        : 0;
+    struct verdict verdict = {ANSWER_REFUSED, SURFACE_FS_HIDDEN, DENIAL_BY_HIDE, hidden - 1};
+
+    if (hidden && !outside_refuses(target->path, missing ? R_OK : X_OK))
+        judge_refuse(judge, request, operation, &verdict, target->path, false, false);
+}
+
 /* Return: may it be read? */
 static bool judge_reading(const struct judge *judge, const struct notify_request *request,
                           struct target *target, enum denial_operation operation)
 {
     struct object object = {.path = target->path, .exists = true, .type = target->st.st_mode & S_IFMT};
     struct verdict verdict = evaluate_read(&judge->rules, &object);
+    int mode = operation == DENIAL_EXECUTE ? X_OK : R_OK;
 
     if (verdict.answer == ANSWER_ALLOWED)
         return true;
@@ -368,7 +355,9 @@ static bool judge_reading(const struct judge *judge, const struct notify_request
         verdict.rule == DENIAL_BY_DEFAULT &&
         (is_granted(judge->rules.resolved, &target->st, false) ||
          is_below_granted(judge->rules.resolved, find_parent(target, (pid_t)request->pid), false));
-    object.by_mode = !object_permits(target->object, operation == DENIAL_EXECUTE ? X_OK : R_OK);
+    object.by_mode = judge->rules.view && verdict.rule == DENIAL_BY_HIDE
+                         ? outside_refuses(target->path, mode)
+                         : !object_permits(target->object, mode);
     verdict = evaluate_read(&judge->rules, &object);
     judge_refuse(judge, request, operation, &verdict, target->path, false, object.by_mode);
     return verdict.answer == ANSWER_ALLOWED;
@@ -391,8 +380,11 @@ static void judge_open(const struct judge *judge, const struct notify_request *r
 
     if (flags & O_PATH)
         return;
-    if (!take_name(judge, request, call, !(flags & O_NOFOLLOW) && !exclusive, &first))
+    if (!take_name(judge, request, call, !(flags & O_NOFOLLOW) && !exclusive, &first)) {
+        if (target->errnum)
+            judge_way(judge, request, target, writes ? DENIAL_WRITE : DENIAL_READ);
         return;
+    }
     /* What has no name yet could not be given one afterwards; and what the kernel refuses by itself (a slash
      * at the end, a directory, no access at all) is nothing to be asked about. */
     if (!(flags & (OPEN_TMPFILE_BIT | O_DIRECTORY | O_ASYNC)) && (flags & O_ACCMODE) != O_ACCMODE &&
@@ -401,6 +393,8 @@ static void judge_open(const struct judge *judge, const struct notify_request *r
     if (target->object < 0) {
         if (flags & O_CREAT)
             judge_in_directory(judge, request, target, DENIAL_CREATE, false);
+        else
+            judge_way(judge, request, target, writes ? DENIAL_WRITE : DENIAL_READ);
         return;
     }
     if (exclusive || target->is_link || S_ISSOCK(target->st.st_mode))
@@ -531,6 +525,7 @@ bool judge_call(const struct judge *judge, const struct notify_request *request)
 {
     const struct observe_call *call = find_call(request);
 
+    first.target.errnum = 0;
     first.target.object = first.target.parent = second.target.object = second.target.parent = -1;
     first.text[0] = '\0';
     holding.kind = OBSERVE_HELD_NOTHING;

@@ -186,7 +186,7 @@ unsigned plan_observed(const struct resolved *resolved, const struct plan *plan)
 
     if (view && !resolved->open[SURFACE_FS_METADATA])
         asked |= 1U << OBSERVE_METADATA;
-    if (resolved->policy->readable_listed)
+    if (resolved->policy->readable_listed || resolved->policy->denials == DENIALS_READS)
         asked |= 1U << OBSERVE_READING;
     if (view)
         asked |= 1U << OBSERVE_NETWORK;

@@ -20,7 +20,7 @@ enum caches { CACHES_PRIVATE = 0, CACHES_HOST, CACHES_OFF };
 enum tmp { TMP_PRIVATE = 0, TMP_SESSION, TMP_DIRECTORY };
 enum tty { TTY_AUTO = 0, TTY_PRIVATE, TTY_INHERIT, TTY_NONE };
 enum user { USER_OWNER = 0, USER_KEEP, USER_ID };
-enum denials { DENIALS_AUTO = 0, DENIALS_ON, DENIALS_OFF };
+enum denials { DENIALS_AUTO = 0, DENIALS_ON, DENIALS_READS, DENIALS_OFF };
 enum planted { PLANTED_REPORT = 0, PLANTED_QUARANTINE };
 
 /* Layers, weakest first. A later layer wins for scalars; lists add. */

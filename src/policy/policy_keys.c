@@ -22,7 +22,7 @@ static const struct word user_words[] = {{"owner", USER_OWNER}, {"keep", USER_KE
 static const struct word tty_words[] = {
     {"auto", TTY_AUTO}, {"private", TTY_PRIVATE}, {"inherit", TTY_INHERIT}, {"none", TTY_NONE}, {NULL, 0}};
 static const struct word denial_words[] = {
-    {"auto", DENIALS_AUTO}, {"on", DENIALS_ON}, {"off", DENIALS_OFF}, {NULL, 0}};
+    {"auto", DENIALS_AUTO}, {"on", DENIALS_ON}, {"reads", DENIALS_READS}, {"off", DENIALS_OFF}, {NULL, 0}};
 static const struct word planted_words[] = {
     {"report", PLANTED_REPORT}, {"quarantine", PLANTED_QUARANTINE}, {NULL, 0}};
 static const struct word backend_words[] = {

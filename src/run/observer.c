@@ -62,8 +62,9 @@ int observer_begin(struct observer *observer, const struct resolved *resolved, c
     return fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0 ? 0 : -errno;
 }
 
-/* What was looked at, by the names of the surfaces. */
-static void note_covered(struct denial_list *denials, unsigned asked)
+/* What was looked at, by the names of the surfaces. Reading refuses nothing but what is hidden where it is
+ * not restricted. */
+static void note_covered(struct denial_list *denials, unsigned asked, bool restricted)
 {
     static const struct {
         unsigned when;
@@ -77,7 +78,8 @@ static void note_covered(struct denial_list *denials, unsigned asked)
 
     denials->cover_count = 0;
     for (size_t i = 0; i < ARRAY_SIZE(covered); i++)
-        if (covered[i].when == OBSERVE_ALWAYS || (asked & 1U << covered[i].when))
+        if ((covered[i].when == OBSERVE_ALWAYS || (asked & 1U << covered[i].when)) &&
+            (covered[i].surface != SURFACE_FS_READ || restricted))
             denials->covers[denials->cover_count++] = surface_table[covered[i].surface].name;
 }
 
@@ -173,7 +175,8 @@ int observer_take(struct observer *observer, int listener, int errnum, pid_t wri
         return r;
     observer->report->denials.channel = "observer";
     observer->report->denials.reason = "not-ended";
-    note_covered(&observer->report->denials, plan_observed(observer->resolved, plan));
+    note_covered(&observer->report->denials, plan_observed(observer->resolved, plan),
+                 observer->resolved->policy->readable_listed);
     return 0;
 }
 

@@ -37,6 +37,25 @@ for name in namespace landlock; do
     call run_with_report $backend -w . --readable listed -- sh -c "echo x >$out/file"
     denied "[('write', '$out/file')]"
     result $? "$name: what is written is told of as ever"
+    # What is hidden is so by what a view has in its place; and it is looked at for who asks, where all else may be read.
+    mkdir -p "$HOME/.ssh" "$HOME/.aws/sso/cache" "$out/named"
+    echo key | tee "$HOME/.ssh/id_rsa" "$HOME/.aws/sso/cache/token" >"$out/named/file"
+    echo closed >"$HOME/.netrc"
+    [ "$(id -u)" -eq 0 ] || chmod 0 "$HOME/.netrc"
+    tries='cat ~/.ssh/id_rsa ~/.aws/sso/cache/token "$0"; cat ~/.netrc; :'
+    for words in '--denials reads' "--readable listed --read $dir"; do
+        call run_with_report $backend -w . --hide "$out/named/file" $words -- sh -c "$tries" "$out/named/file"
+        hidden="[(i['operation'], i['path'], i['surface'], i['by_mode']) for i in r['denials']['items']]"
+        inside=$([ $name = landlock ] && echo /token)
+        own=$([ "$(id -u)" -ne 0 ] || echo "('read', '$HOME/.netrc', 'fs.hidden', False)")
+        [ "$status" -eq 0 ] && valid "$dir/report" &&
+            report "$hidden == [('read', p, 'fs.hidden', False) for p in ('$HOME/.ssh/id_rsa', '$HOME/.aws/sso/cache$inside', '$out/named/file')] + [$own] and r['denials']['complete'] and 'fs.hidden' in r['denials']['covers']"
+        result $? "$name: what is hidden and was to be read: $words"
+    done
+    call run_with_report $backend -w . --denials reads -- sh -c 'cat /etc/passwd >/dev/null'
+    report "r['denials']['items'] == [] and 'fs.read' not in r['denials']['covers']"
+    result $? "$name: and nothing else"
+    rm -rf "$HOME/.ssh" "$HOME/.aws" "$HOME/.netrc"
     # The last link's own execs, which nobody can look into.
     for word in program script; do
         call run_with_report $backend -w . --readable listed -- "$out/$word"
