@@ -29,10 +29,12 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define PLACES_MOST 262144
-#define NAMES_MOST  (PLACES_MOST * 32) /* bytes */
-#define SETTLED_MS  2500               /* a stamp that is older cannot come again */
-#define SEARCH_EACH 8                  /* comparisons of names for each of a directory, on average */
+#define PLACES_MOST 262144U
+#define NAMES_MOST  (UINT64_C(32) * PLACES_MOST) /* bytes */
+#define SEARCH_EACH 8 /* comparisons of names for each of a directory, on average */
+
+/* A stamp that is older cannot come again. */
+static const struct timespec settled = {.tv_sec = 2, .tv_nsec = 500000000};
 
 static const uint64_t stamping[] = {
     0xef53,     /* ext2, ext3, ext4 */
@@ -75,8 +77,8 @@ static bool is_settled(const struct timespec *changed)
     struct timespec limit;
 
     clock_gettime(CLOCK_REALTIME_COARSE, &limit); /* the one that stamps */
-    limit.tv_sec -= SETTLED_MS / 1000;
-    limit.tv_nsec -= SETTLED_MS % 1000 * 1000000;
+    limit.tv_sec -= settled.tv_sec;
+    limit.tv_nsec -= settled.tv_nsec;
     if (limit.tv_nsec < 0) {
         limit.tv_sec--;
         limit.tv_nsec += 1000000000;
