@@ -3,8 +3,8 @@
  *
  * Theory of operation. What is to be said goes into a queue, and from there as fast as the reader takes it. A
  * reader who takes nothing fills the queue; then lines are dropped, and the next one that finds room says how
- * many. What comes in is obeyed a line at a time. Between the descriptor and libuv stands an epoll
- * descriptor, because libuv would make the caller's description non-blocking.
+ * many. What comes in is obeyed a line at a time (control_take.c). Between the descriptor and libuv stands an
+ * epoll descriptor, because libuv would make the caller's description non-blocking.
  *
  * Should:  answer every line that is not understood with one that says why; end the run when the other side
  *          goes, before the start as after it.
@@ -14,14 +14,11 @@
 #include "run/control.h"
 
 #include "plan/plan_json.h"
-#include "policy/policy_rules.h"
-#include "run/control_ask.h"
+#include "run/control_take.h"
 #include "run/supervise.h"
-#include "util/json.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -30,7 +27,7 @@
 
 /* --- out ------------------------------------------------------------------------------------------------ */
 
-static void end_by_channel(struct control *control)
+void control_kill(struct control *control)
 {
     if (control->killed || !control->supervision)
         return;
@@ -44,7 +41,7 @@ static void note_closed(struct control *control)
     control->closed = true;
     if (control->polling)
         uv_poll_stop(&control->poll);
-    end_by_channel(control);
+    control_kill(control);
 }
 
 static void note_broken(struct control *control)
@@ -121,7 +118,7 @@ int control_end_line(struct control *control, struct writer *writer, bool always
     return r;
 }
 
-static void say_error(struct control *control, const struct error *error)
+void control_say_error(struct control *control, const struct error *error)
 {
     struct writer writer;
 
@@ -213,7 +210,7 @@ static void say_answer(void *self, const char *rule, const char *refused)
 
     if (refused) {
         error_set(&error, ERROR_USAGE, EINVAL, "rule-refused", "allow: %s: %s", QUOTE(rule), QUOTE(refused));
-        say_error(control, &error);
+        control_say_error(control, &error);
         return;
     }
     control_begin_line(control, &writer, "allowed");
@@ -223,199 +220,12 @@ static void say_answer(void *self, const char *rule, const char *refused)
 
 /* --- in ------------------------------------------------------------------------------------------------- */
 
-static int refuse(struct error *error, const char *reason, const char *message)
-{
-    return error_set(error, ERROR_USAGE, EINVAL, reason, "%s", message);
-}
-
-/* Signals by name, with or without SIG. Any other one by its number. */
-static int signal_by_name(const char *name)
-{
-    static const struct {
-        const char *name;
-        int number;
-    } signals[] = {
-        {"HUP", SIGHUP},       {"INT", SIGINT},   {"QUIT", SIGQUIT},   {"ILL", SIGILL},   {"TRAP", SIGTRAP},
-        {"ABRT", SIGABRT},     {"BUS", SIGBUS},   {"FPE", SIGFPE},     {"KILL", SIGKILL}, {"USR1", SIGUSR1},
-        {"SEGV", SIGSEGV},     {"USR2", SIGUSR2}, {"PIPE", SIGPIPE},   {"ALRM", SIGALRM}, {"TERM", SIGTERM},
-        {"CHLD", SIGCHLD},     {"CONT", SIGCONT}, {"STOP", SIGSTOP},   {"TSTP", SIGTSTP}, {"TTIN", SIGTTIN},
-        {"TTOU", SIGTTOU},     {"URG", SIGURG},   {"XCPU", SIGXCPU},   {"XFSZ", SIGXFSZ}, {"PROF", SIGPROF},
-        {"VTALRM", SIGVTALRM}, {"IO", SIGIO},     {"WINCH", SIGWINCH}, {"PWR", SIGPWR},   {"SYS", SIGSYS},
-    };
-
-    if (strncmp(name, "SIG", 3) == 0)
-        name += 3;
-    for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
-        if (strcmp(signals[i].name, name) == 0)
-            return signals[i].number;
-    return 0;
-}
-
-static int take_signal(struct control *control, const json_t *message, struct error *error)
-{
-    const json_t *value = json_object_get(message, "signal");
-    json_int_t number = json_is_integer(value)  ? json_integer_value(value)
-                        : json_is_string(value) ? signal_by_name(json_string_value(value))
-                                                : 0;
-
-    if (number < 1 || number > 64)
-        return refuse(error, "bad-member",
-                      "signal: the name or the number (1 to 64) of a signal must be here");
-    /* A stop stops the command. We go on, or nobody would hear the word to continue. */
-    supervise_signal(control->supervision, number == SIGTSTP ? SIGSTOP : (int)number);
-    return 0;
-}
-
-static int take_resize(struct control *control, const json_t *message, struct error *error)
-{
-    const json_t *columns = json_object_get(message, "columns"), *rows = json_object_get(message, "rows");
-    int r;
-
-    if (!json_is_integer(columns) || json_integer_value(columns) < 1 || json_integer_value(columns) > 65535 ||
-        !json_is_integer(rows) || json_integer_value(rows) < 1 || json_integer_value(rows) > 65535)
-        return refuse(error, "bad-member", "columns and rows: numbers from 1 to 65535 must be here");
-    r = supervise_resize(control->supervision, (unsigned)json_integer_value(columns),
-                         (unsigned)json_integer_value(rows));
-    if (r == -ENOTTY)
-        return refuse(error, "no-terminal", "resize: the command has no terminal of this run");
-    if (r < 0)
-        return error_set(error, ERROR_INTERNAL, -r, "resize-failed", "resize: %s", strerror(-r));
-    return 0;
-}
-
-static int take_stdin_close(struct control *control, const json_t *message, struct error *error)
-{
-    int r = supervise_close_input(control->supervision);
-
-    (void)message;
-    if (r == -ENOTTY)
-        return refuse(error, "not-relayed",
-                      "stdin-close: the command's input is the caller's own, who can close it");
-    if (r < 0)
-        return error_set(error, ERROR_INTERNAL, -r, "close-failed", "stdin-close: %s", strerror(-r));
-    return 0;
-}
-
-/* An answer follows in a line of its own: `allowed`, or an error. */
-static int take_allow(struct control *control, const json_t *message, struct error *error)
-{
-    const char *value = json_string_value(json_object_get(message, "rule"));
-    const char *why, *instead;
-    struct text rule = {0};
-    struct rule parsed;
-    int r;
-
-    if (!value || !rule_parse(value, &parsed)) {
-        why = value ? rule_mistake(value) : NULL;
-        return error_set(error, ERROR_USAGE, EINVAL, "bad-member",
-                         "rule: a rule as --allow takes it must be here%s%s%s", why ? " (" : "",
-                         why ? why : "", why ? ")" : "");
-    }
-    if (rule_useless(&parsed, &why, &instead))
-        return error_set(error, ERROR_USAGE, EINVAL, "useless-rule", "allow: %s: %s (%s)", QUOTE(value), why,
-                         instead);
-    rule_text(&parsed, &rule);
-    r = rule.failed ? error_no_memory(error) : supervise_allow(control->supervision, rule.data, error);
-    text_free(&rule);
-    return r;
-}
-
-static int take_kill(struct control *control, const json_t *message, struct error *error)
-{
-    (void)message;
-    (void)error;
-    end_by_channel(control);
-    return 0;
-}
-
-static const struct message {
-    const char *type;
-    const char *members[2]; /* that must be there, beside `type`, and no others */
-    int (*take)(struct control *control, const json_t *message, struct error *error);
-} messages[] = {
-    {"signal", {"signal"}, take_signal},       {"resize", {"columns", "rows"}, take_resize},
-    {"stdin-close", {NULL}, take_stdin_close}, {"kill", {NULL}, take_kill},
-    {"allow", {"rule"}, take_allow},           {"answer", {"id", "answer"}, control_take_answer},
-};
-
-static int check_members(const struct message *form, json_t *message, struct error *error)
-{
-    const char *key;
-    json_t *value;
-    size_t most = 1;
-
-    for (size_t i = 0; i < ARRAY_SIZE(form->members) && form->members[i]; i++, most++)
-        if (!json_object_get(message, form->members[i]))
-            return error_set(error, ERROR_USAGE, EINVAL, "missing-member", "%s: the member %s is missing",
-                             form->type, form->members[i]);
-    if (json_object_size(message) == most)
-        return 0;
-    json_object_foreach(message, key, value)
-    {
-        bool known = strcmp(key, "type") == 0;
-
-        for (size_t i = 0; i < ARRAY_SIZE(form->members) && form->members[i]; i++)
-            known = known || strcmp(key, form->members[i]) == 0;
-        if (!known)
-            return error_set(error, ERROR_USAGE, EINVAL, "unknown-member", "%s: it has no member %s",
-                             form->type, QUOTE(key));
-    }
-    return 0;
-}
-
-static int take_message(struct control *control, json_t *message, struct error *error)
-{
-    const char *type = json_string_value(json_object_get(message, "type"));
-    int r;
-
-    if (!json_is_object(message) || !type)
-        return refuse(error, "no-type", "every line is one JSON object with a text under type");
-    for (size_t i = 0; i < ARRAY_SIZE(messages); i++) {
-        const struct message *form = &messages[i];
-
-        if (strcmp(form->type, type) != 0)
-            continue;
-        r = check_members(form, message, error);
-        return r < 0 ? r : form->take(control, message, error);
-    }
-    return error_set(error, ERROR_USAGE, EINVAL, "unknown-type", "%s: there is no message of this type",
-                     QUOTE(type));
-}
-
-/* Each line is a text by itself: the number that is said of it (`line`) is not the 1 of the reader's. */
-static void name_column(struct error *error)
-{
-    static const char front[] = "control:1:", column[] = "column ";
-    const size_t skipped = sizeof(front) - 1, put = sizeof(column) - 1; /* the second is the shorter one */
-
-    if (strncmp(error->message, front, skipped) != 0)
-        return;
-    memmove(error->message + put, error->message + skipped, strlen(error->message + skipped) + 1);
-    memcpy(error->message, column, put);
-}
-
-static void take_line(struct control *control, const char *text, size_t length)
-{
-    struct document document;
-    struct error error = {0};
-    int r = document_parse(&document, "control", text, length, &error);
-
-    if (r == 0)
-        r = take_message(control, document.root, &error);
-    else if (error.code == ERROR_POLICY_INVALID)
-        snprintf(error.reason, sizeof(error.reason), "not-json");
-    name_column(&error);
-    document_free(&document);
-    if (r < 0)
-        say_error(control, &error);
-}
-
 static void refuse_overlong(struct control *control)
 {
     struct error error = {0};
 
-    refuse(&error, "line-too-long", "a line has at most 65536 bytes");
-    say_error(control, &error);
+    error_set(&error, ERROR_USAGE, EINVAL, "line-too-long", "a line has at most 65536 bytes");
+    control_say_error(control, &error);
 }
 
 /* Every whole line of what is held; what is left waits for its end. */
@@ -430,7 +240,7 @@ static void take_lines(struct control *control)
             break;
         control->line += !control->overlong;
         if (!control->overlong)
-            take_line(control, start, (size_t)(end - start));
+            control_take_line(control, start, (size_t)(end - start));
         control->overlong = false;
         at = (size_t)(end - control->input) + 1;
     }

@@ -50,6 +50,12 @@ void control_denials(struct control *control, const struct report *report);
 void control_begin_line(const struct control *control, struct writer *writer, const char *type);
 int control_end_line(struct control *control, struct writer *writer, bool always);
 
+/* control_say_error() - that the last line that came in was not obeyed, and why. */
+void control_say_error(struct control *control, const struct error *error);
+
+/* control_kill() - end the run, once; the report will name the channel. */
+void control_kill(struct control *control);
+
 /* control_gone() - has the other side gone by now? To be asked before anything starts. */
 bool control_gone(const struct control *control);
 
