@@ -59,7 +59,7 @@ struct entry {
 };
 
 struct entries {
-    struct entry *items;
+    struct entry *items; /* grows by array_more() */
     size_t count;
 };
 

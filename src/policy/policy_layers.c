@@ -403,15 +403,13 @@ static int add_meeting(struct entries *both, const struct entry *ours, const str
 {
     struct rule a, b, met;
     struct text text = {0};
-    struct entry entry = *theirs, *larger;
+    struct entry entry = *theirs;
 
     if (!rule_parse(ours->value, &a) || !rule_parse(theirs->value, &b) || !rule_meet(&a, &b, &met))
         return 0;
     rule_text(&met, &text);
-    larger = text.failed ? NULL : realloc(both->items, (both->count + 1) * sizeof(*larger));
-    if (larger)
-        both->items = larger;
-    if (!larger || adopt_origin(policy, &entry.origin, error) < 0) {
+    if (text.failed || !array_more(&both->items, both->count, sizeof(entry)) ||
+        adopt_origin(policy, &entry.origin, error) < 0) {
         text_free(&text);
         return error_no_memory(error);
     }

@@ -145,11 +145,10 @@ static int check_lock(const struct policy *policy, const struct policy_key *key,
 
 static int append_entry(struct entries *entries, const struct entry *entry)
 {
-    struct entry copy = *entry, *larger = realloc(entries->items, (entries->count + 1) * sizeof(*larger));
+    struct entry copy = *entry;
 
-    if (!larger)
+    if (!array_more(&entries->items, entries->count, sizeof(copy)))
         return -ENOMEM;
-    entries->items = larger;
     copy.value = strdup(entry->value);
     copy.base = entry->base ? strdup(entry->base) : NULL;
     copy.why = entry->why ? strdup(entry->why) : NULL;
