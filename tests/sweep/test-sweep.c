@@ -14,7 +14,7 @@
 
 #define DEEP          20000
 #define MANY          100000
-#define FLIP_SECONDS  2  /* how long is swapped, */
+#define FLIP_SECONDS  1  /* how long is swapped, */
 #define FLIP_LONG     30 /* or that with CONFINE_LONG, and */
 #define FLIP_AT_MOST  40 /* how long it may take until enough has been: a loaded machine is slow */
 #define FLIP_EXCHANGE 2  /* RENAME_EXCHANGE */
