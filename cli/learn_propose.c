@@ -20,10 +20,11 @@ static const struct {
     const char *key, *option;
     bool path; /* lines of it can become one */
 } kinds[] = {
-    {"read", "--read", true},       {"write", "--write", true},
-    {"show", "--show", false},      {"unprotect", "--unprotect", false},
-    {"sockets", "--socket", false}, {"allow", "--allow", false},
-    {"mode", "--mode", false},      {"network", "--network", false},
+    {"read", "--read", true},        {"write", "--write", true},
+    {"show", "--show", false},       {"unprotect", "--unprotect", false},
+    {"sockets", "--socket", false},  {"allow", "--allow", false},
+    {"mode", "--mode", false},       {"workspace", "--workspace", false},
+    {"network", "--network", false},
 };
 
 static size_t kind_of(const char *key)
@@ -414,19 +415,20 @@ static bool looks_at_reading(const json_t *report)
 void proposal_write(const struct proposal *proposal, const json_t *report, struct writer *writer)
 {
     const char *workspace = json_string_value(json_object_get(report, "workspace"));
+    const char *learned = find_value(proposal, "workspace");
     const char *mode = find_value(proposal, "mode"), *network = find_value(proposal, "network");
 
     writer_object(writer, NULL);
     writer_integer(writer, "policy", 1);
     writer_text(writer, "mode", mode ? mode : text_of(json_object_get(report, "mode"), "effective"));
-    if (workspace)
-        writer_text(writer, "workspace", workspace);
+    if (learned || workspace)
+        writer_text(writer, "workspace", learned ? learned : workspace);
     /* Without it the lines for reading would say nothing: everything could be read. */
     if (looks_at_reading(report))
         writer_text(writer, "readable", "listed");
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
         if (strcmp(kinds[i].key, "allow") != 0 && strcmp(kinds[i].key, "mode") != 0 &&
-            strcmp(kinds[i].key, "network") != 0)
+            strcmp(kinds[i].key, "workspace") != 0 && strcmp(kinds[i].key, "network") != 0)
             write_list(proposal, kinds[i].key, "path", writer);
     if (network || find_value(proposal, "allow")) {
         writer_object(writer, "network");

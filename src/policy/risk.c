@@ -178,19 +178,25 @@ static bool is_in_tree(const struct asking *asking, const char *item)
     return false;
 }
 
-/* A repository without a work tree, or the part of one that is kept elsewhere. */
-static bool is_git_directory(const char *path)
+/* A repository: of a work tree nothing is protected that is not the workspace. */
+static bool is_repository(const char *path)
 {
-    static const char *const parts[] = {"/HEAD", "/objects", "/hooks"};
+    static const char *const parts[][3] = {{"/HEAD", "/objects", "/hooks"},
+                                           {"/.git/HEAD", "/.git/objects", "/.git/hooks"}};
     struct stat st;
 
     for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-        _cleanup_free_ char *name = text_join(path, parts[i], NULL);
+        size_t there = 0;
 
-        if (!name || stat(name, &st) != 0)
-            return false;
+        for (size_t j = 0; j < ARRAY_SIZE(parts[i]); j++) {
+            _cleanup_free_ char *name = text_join(path, parts[i][j], NULL);
+
+            there += name && stat(name, &st) == 0;
+        }
+        if (there == ARRAY_SIZE(parts[i]))
+            return true;
     }
-    return true;
+    return false;
 }
 
 static const struct set_item *find_path(const struct asking *asking, const struct set_item *items)
@@ -201,15 +207,14 @@ static const struct set_item *find_path(const struct asking *asking, const struc
     return NULL;
 }
 
-/* Existing work trees are written to every day: of these only what a set names. */
 static const struct set_item *find_later(struct asking *asking)
 {
-    static const struct set_item hooks = {"hooks", "git runs them", false};
+    static const struct set_item hooks = {"a repository's hooks", "git runs them", false};
     const struct set_item *found;
 
     asking->around = true;
-    found = find_path(asking, set_by_name("@runs-later")->items) ?: find_path(asking, places);
-    return found ?: is_git_directory(asking->path) ? &hooks : NULL;
+    found = find_path(asking, places) ?: find_path(asking, set_by_name("@runs-later")->items);
+    return found ?: is_repository(asking->path) ? &hooks : NULL;
 }
 
 static const struct set_item *find_secret(struct asking *asking)

@@ -40,7 +40,8 @@ static bool is_kernels(const char *path)
     return path_contains("/proc", path) || path_contains("/sys", path) || path_contains("/dev", path);
 }
 
-static char *find_grant(const struct resolved *resolved, const struct denial *denial)
+/* @ret_wide: what was too much, as a warning */
+static char *find_grant(const struct resolved *resolved, const struct denial *denial, struct text *ret_wide)
 {
     const char *slash = strrchr(denial->path, '/');
     char *value = in_directory[denial->operation] && slash && !denial->within
@@ -50,6 +51,8 @@ static char *find_grant(const struct resolved *resolved, const struct denial *de
     /* A file right below the top is narrow; a directory there is half the machine. */
     if (value && (in_directory[denial->operation] || denial->operation == DENIAL_METADATA) &&
         is_wide(resolved, value)) {
+        if (ret_wide)
+            text_addf(ret_wide, "would hand over all of %s", QUOTE(value));
         free(value);
         value = NULL;
         errno = 0;
@@ -119,9 +122,11 @@ static const struct {
                    {"unprotect", LIST_UNPROTECT},
                    {"sockets", LIST_SOCKETS}};
 
-/* What the grant would hand over, or where none was found, one for the path alone. What is protected is
- * offered all the same: whoever reads the option reads the name of what it opens. Return: 0 or -ENOMEM. */
-static int weigh_grant(const struct resolved *resolved, struct denial *denial, const char *key)
+/* What the grant would hand over, or where none was found, one for the path alone; or else @wide. What is
+ * protected is offered all the same: whoever reads the option reads the name of what it opens. Return: 0 or
+ * -ENOMEM. */
+static int weigh_grant(const struct resolved *resolved, struct denial *denial, const char *key,
+                       struct text *wide)
 {
     const char *paths[] = {denial->value ? denial->value : denial->path, denial->also};
     struct risk risk = {0};
@@ -131,8 +136,11 @@ static int weigh_grant(const struct resolved *resolved, struct denial *denial, c
         for (size_t j = 0; j < ARRAY_SIZE(paths); j++)
             if (!risk.item && paths[j] && strcmp(grant_lists[i].key, key) == 0)
                 (void)risk_find(resolved->home, resolved->env.items, grant_lists[i].list, paths[j], &risk);
-    if (!risk.item)
-        return 0;
+    if (!risk.item) {
+        denial->warning = wide->data;
+        wide->data = NULL;
+        return wide->failed ? -ENOMEM : 0;
+    }
     risk_say(&risk, &text);
     denial->warning = text.data;
     if (strcmp(key, "unprotect") != 0) {
@@ -169,46 +177,89 @@ static char *find_unprotect(const struct resolved *resolved, const struct denial
     return strdup(found.names[0]);
 }
 
+static bool is_locked(const struct policy *policy, const char *key)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(grant_lists); i++)
+        if (strcmp(grant_lists[i].key, key) == 0)
+            return policy->locked_lists >> grant_lists[i].list & 1;
+    return false;
+}
+
+/* In a run that may write nothing a grant alone would be refused: another mode; a workspace, which is
+ * protected where that is due, for what lies in the start directory; or the mode besides the grant. Return: 1
+ * when that is all, 0, or -ENOMEM. */
+static int fill_mode(const struct resolved *resolved, struct denial *denial)
+{
+    const struct policy *policy = resolved->policy;
+    const char *workspace = resolved->workspace;
+
+    if (policy->locked >> KEY_MODE & 1)
+        return 1;
+    if (workspace && path_contains(workspace, denial->path)) {
+        denial->key = "mode";
+        denial->value = strdup(mode_name(MODE_WORKSPACE_WRITE));
+    } else if (!workspace && resolved->cwd && path_contains(resolved->cwd, denial->path) &&
+               !(policy->locked >> KEY_WORKSPACE & 1) && utf8_valid(resolved->cwd) &&
+               !is_wide(resolved, resolved->cwd) && !never_grants(resolved, LIST_WRITE, resolved->cwd)) {
+        denial->key = "workspace";
+        denial->value = strdup(resolved->cwd);
+    } else {
+        denial->writes = true;
+        return 0;
+    }
+    return denial->value ? 1 : -ENOMEM;
+}
+
+/* What is granted, and by which key. Return: owned; NULL: nothing, or errno says that there is no memory. */
+static char *find_value(const struct resolved *resolved, struct denial *denial, enum denial_rule rule,
+                        size_t index, struct text *wide)
+{
+    errno = 0;
+    return rule == DENIAL_BY_PROTECT ? find_unprotect(resolved, denial, index, &denial->also)
+           : denial->surface == SURFACE_UNIX_PATH || rule == DENIAL_BY_HIDE
+               ? strdup(denial->path)
+               : find_grant(resolved, denial, wide);
+}
+
 int denial_fill_grant(const struct resolved *resolved, struct denial *denial, enum denial_rule rule,
                       size_t index)
 {
     bool reads = denial->operation == DENIAL_READ || denial->operation == DENIAL_EXECUTE;
-    const char *key;
+    const char *key = rule == DENIAL_BY_PROTECT              ? "unprotect"
+                      : rule == DENIAL_BY_HIDE               ? "show"
+                      : denial->surface == SURFACE_UNIX_PATH ? "sockets"
+                      : reads                                ? "read"
+                                                             : "write";
+    struct text wide = {0};
+    int r;
 
     if (denial->by_mode || denial->surface == SURFACE_FS_DEVICE || rule == DENIAL_BY_KIND ||
         (denial->path && is_kernels(denial->path)))
         return 0;
     if (denial->address)
         return fill_network(resolved, denial);
-    if (resolved->mode == MODE_READ_ONLY && resolved->workspace && rule == DENIAL_BY_DEFAULT && !reads &&
-        path_contains(resolved->workspace, denial->path)) {
-        denial->key = "mode";
-        denial->value = strdup(mode_name(MODE_WORKSPACE_WRITE));
-        return denial->value ? 0 : -ENOMEM;
+    if (resolved->mode == MODE_READ_ONLY && strcmp(key, "write") == 0) {
+        r = fill_mode(resolved, denial);
+        if (r != 0)
+            return r < 0 ? r : 0;
     }
-    key = rule == DENIAL_BY_PROTECT              ? "unprotect"
-          : rule == DENIAL_BY_HIDE               ? "show"
-          : denial->surface == SURFACE_UNIX_PATH ? "sockets"
-          : reads                                ? "read"
-                                                 : "write";
-    errno = 0;
-    denial->value = rule == DENIAL_BY_PROTECT ? find_unprotect(resolved, denial, index, &denial->also)
-                    : denial->surface == SURFACE_UNIX_PATH || rule == DENIAL_BY_HIDE
-                        ? strdup(denial->path)
-                        : find_grant(resolved, denial);
+    denial->value = find_value(resolved, denial, rule, index, &wide);
     if (!denial->value && errno)
         return -ENOMEM;
-    /* An option that is shown works. */
-    /* No policy file can name what is no UTF-8, and what it would name instead is another path. */
+    /* An option that is shown works. No policy file can name what is no UTF-8, and what it would name instead
+     * is another path. */
     if (denial->value &&
-        (!utf8_valid(denial->value) ||
+        (!utf8_valid(denial->value) || is_locked(resolved->policy, key) ||
          (strcmp(key, "write") == 0 && never_grants(resolved, LIST_WRITE, denial->value)) ||
          (strcmp(key, "sockets") == 0 && never_grants(resolved, LIST_SOCKETS, denial->value)))) {
         free(denial->value);
         denial->value = NULL;
     }
     denial->key = denial->value ? key : NULL;
-    return weigh_grant(resolved, denial, key);
+    r = weigh_grant(resolved, denial, key, &wide);
+    denial->writes = denial->writes && denial->key;
+    text_free(&wide);
+    return r;
 }
 
 /* Is the host at AT, of LENGTH bytes, one that ssh is to reach? `ssh://git@HOST/x`, `git@HOST:x`, `HOST:x`
@@ -276,9 +327,10 @@ int denial_take_option(const struct resolved *resolved, const char *option, char
 static const struct {
     const char *key, *option;
 } grant_options[] = {
-    {"mode", "--mode"},       {"read", "--read"},           {"write", "--write"},
-    {"show", "--show"},       {"unprotect", "--unprotect"}, {"sockets", "--socket"},
-    {"network", "--network"}, {"allow", "--allow"},         {"forward", "--forward"},
+    {"mode", "--mode"},           {"read", "--read"},           {"write", "--write"},
+    {"show", "--show"},           {"unprotect", "--unprotect"}, {"sockets", "--socket"},
+    {"workspace", "--workspace"}, {"network", "--network"},     {"allow", "--allow"},
+    {"forward", "--forward"},
 };
 
 void denial_option_of(const char *key, const char *value, struct text *text)
@@ -290,6 +342,8 @@ void denial_option_of(const char *key, const char *value, struct text *text)
 
 void denial_option(const struct denial *denial, struct text *text)
 {
+    if (denial->key && denial->writes)
+        denial_option_of("mode", mode_name(MODE_WORKSPACE_WRITE), text);
     if (denial->key)
         denial_option_of(denial->key, denial->value, text);
     if (denial->key && denial->also)
@@ -338,7 +392,12 @@ void denial_write_grant(struct writer *writer, const struct denial *denial)
         writer_end(writer);
     } else if (strcmp(denial->key, "mode") == 0) {
         writer_text(writer, "mode", denial->value);
+    } else if (strcmp(denial->key, "workspace") == 0) {
+        writer_text(writer, "mode", mode_name(MODE_WORKSPACE_WRITE));
+        writer_text(writer, "workspace", denial->value);
     } else {
+        if (denial->writes)
+            writer_text(writer, "mode", mode_name(MODE_WORKSPACE_WRITE));
         writer_array(writer, denial->key);
         writer_text(writer, NULL, denial->value);
         if (denial->also)

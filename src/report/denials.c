@@ -100,6 +100,7 @@ int denials_add(struct denial_list *denials, const struct resolved *resolved, co
     item->path = item->address = item->executable = NULL;
     item->rule = item->value = item->also = item->warning = item->at_start = NULL;
     item->key = NULL;
+    item->writes = false;
     if ((denial->path && !(item->path = strdup(denial->path))) ||
         (denial->address && !(item->address = strdup(denial->address))) ||
         (denial->executable && !(item->executable = strdup(denial->executable))))
@@ -269,6 +270,17 @@ static void write_values(struct writer *writer, const struct denial_list *denial
     strings_free(&seen);
 }
 
+static void write_option(struct writer *writer, struct strings *seen, const char *key, const char *value)
+{
+    struct text option = {0};
+
+    denial_option_of(key, value, &option);
+    writer->text.failed |= option.failed;
+    if (option.data && is_first(seen, option.data, writer))
+        writer_text(writer, NULL, option.data);
+    text_free(&option);
+}
+
 /* The same as options, one a text. */
 static void write_options(struct writer *writer, const struct denial_list *denials)
 {
@@ -281,18 +293,22 @@ static void write_options(struct writer *writer, const struct denial_list *denia
 
         if (denial->noise != DENIAL_NOTABLE || !denial->key)
             continue;
-        for (size_t j = 0; j < ARRAY_SIZE(values) && values[j]; j++) {
-            struct text option = {0};
-
-            denial_option_of(denial->key, values[j], &option);
-            writer->text.failed |= option.failed;
-            if (option.data && is_first(&seen, option.data, writer))
-                writer_text(writer, NULL, option.data);
-            text_free(&option);
-        }
+        if (denial->writes)
+            write_option(writer, &seen, "mode", mode_name(MODE_WORKSPACE_WRITE));
+        for (size_t j = 0; j < ARRAY_SIZE(values) && values[j]; j++)
+            write_option(writer, &seen, denial->key, values[j]);
     }
     writer_end(writer);
     strings_free(&seen);
+}
+
+/* Is the mode workspace-write a part of any grant? A workspace gives it as an option, but not in a file. */
+static bool needs_writing(const struct denial_list *denials)
+{
+    for (size_t i = 0; i < denials->count; i++)
+        if (denials->items[i].noise == DENIAL_NOTABLE && denials->items[i].key && denials->items[i].writes)
+            return true;
+    return has_key(denials, "mode") || has_key(denials, "workspace");
 }
 
 /* All of the network, or what may be reached of it. */
@@ -329,7 +345,9 @@ bool denials_escalate(struct writer *writer, const char *key, const struct denia
         return false;
     writer_object(writer, key);
     writer_object(writer, "grant");
-    write_values(writer, denials, "mode", true);
+    if (needs_writing(denials))
+        writer_text(writer, "mode", mode_name(MODE_WORKSPACE_WRITE));
+    write_values(writer, denials, "workspace", true);
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
         write_values(writer, denials, lists[i], false);
     write_network(writer, denials);

@@ -67,6 +67,7 @@ struct denial {
     const char *key; /* of the policy, static: what would have granted it; NULL: nothing of this version */
     char *value;     /* its value */
     char *also;      /* of a list: another one, without which that is not enough; NULL */
+    bool writes;     /* the grant needs the mode workspace-write besides, which is not the run's */
     char *warning;   /* what the option would hand over, or where none is offered, why not; NULL */
     char *at_start; /* in a session: the option that would have granted it when that was started, quoted; NULL
                      */

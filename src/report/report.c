@@ -231,7 +231,7 @@ static void add_approvals(const struct report *report, struct sentences *sentenc
 /* What an agent may do instead: for what it would have written there is the workspace; for a host, none. */
 static const char *find_instead(const struct denial *denial)
 {
-    return !denial->address && denial->key && strcmp(denial->key, "write") == 0
+    return !denial->address && denial->key && strcmp(denial->key, "write") == 0 && !denial->writes
                ? "write below the workspace, or ask for"
                : "ask for";
 }

@@ -213,16 +213,16 @@ static const struct grant_row {
 } grant_rows[] = {
     {"a file: its directory", "/srv/a/x", DENIAL_CREATE, "--write /srv/a"},
     {"a file that is there: itself", "/srv/a/x", DENIAL_WRITE, "--write /srv/a/x"},
-    {"never a home", "/home/me/.x", DENIAL_CREATE, NULL},
-    {"nor what is above one", "/home/x", DENIAL_CREATE, NULL},
-    {"nor the top", "/x", DENIAL_CREATE, NULL},
-    {"nor what stands right below it", "/etc/x", DENIAL_CREATE, NULL},
+    {"never a home", "/home/me/.x", DENIAL_CREATE, NULL, "would hand over all of /home/me"},
+    {"nor what is above one", "/home/x", DENIAL_CREATE, NULL, "would hand over all of /home"},
+    {"nor the top", "/x", DENIAL_CREATE, NULL, "would hand over all of /"},
+    {"nor what stands right below it", "/etc/x", DENIAL_CREATE, NULL, "would hand over all of /etc"},
     {"a file in a home is narrow", "/home/me/.x", DENIAL_WRITE, "--write /home/me/.x"},
     {"the kernel's own", "/proc/1/oom_score_adj", DENIAL_WRITE, NULL},
     {"who may log in", "/home/me/.ssh/authorized_keys", DENIAL_CREATE, NULL,
-     "would hand over ~/.ssh/config (names commands that ssh runs)"},
+     "would hand over ~/.ssh (keys, and who may log in)"},
     {"the same, the file", "/home/me/.ssh/authorized_keys", DENIAL_WRITE, NULL,
-     "would hand over ~/.ssh/authorized_keys (who may log in)"},
+     "would hand over ~/.ssh (keys, and who may log in)"},
     {"a start file", "/home/me/.bashrc", DENIAL_WRITE, NULL,
      "would hand over ~/.bashrc (a shell reads it when it starts)"},
     {"one that would be in the home", "/home/me/.profile", DENIAL_CREATE, NULL,
@@ -286,7 +286,7 @@ TEST(what_a_name_leads_to_is_no_grant_either)
 {
     static const char *const names[][2] = {
         {"files/rc", "would hand over ~/.bashrc (a shell reads it when it starts)"},
-        {"bare.git/HEAD.lock", "would hand over hooks (git runs them)"}};
+        {"bare.git/HEAD.lock", "would hand over a repository's hooks (git runs them)"}};
     struct trial trial = trial_start();
     char home[PATH_MAX];
 
@@ -317,4 +317,49 @@ TEST(what_a_name_leads_to_is_no_grant_either)
         denials_free(&denials);
     }
     trial_end(&trial);
+}
+
+/* In a run that may write nothing `--write` alone would be refused. */
+static const struct mode_row {
+    const char *name, *workspace, *path, *option, *grant;
+    uint64_t locked; /* keys */
+} mode_rows[] = {
+    {"in the workspace", "/home/me/app", "/home/me/app/sub/x", "--mode workspace-write",
+     "{\"mode\": \"workspace-write\"}"},
+    {"in the start directory, which is then protected", NULL, "/home/me/app/sub/x",
+     "--workspace /home/me/app", "{\"mode\": \"workspace-write\",\"workspace\": \"/home/me/app\"}"},
+    {"elsewhere", NULL, "/srv/a/x", "--mode workspace-write --write /srv/a",
+     "{\"mode\": \"workspace-write\",\"write\": [\"/srv/a\"]}"},
+    {"elsewhere, with a workspace", "/home/me/app", "/srv/a/x", "--mode workspace-write --write /srv/a",
+     "{\"mode\": \"workspace-write\",\"write\": [\"/srv/a\"]}"},
+    {"in a home", NULL, "/home/me/x", NULL, NULL},
+    {"where the mode is locked", NULL, "/srv/a/x", NULL, NULL, 1ULL << KEY_MODE},
+};
+
+TEST_EACH(what_may_write_is_offered_whole, struct mode_row, mode_rows)
+{
+    struct policy policy = {.mode = MODE_READ_ONLY, .locked = row->locked};
+    struct resolved resolved = {.policy = &policy, .mode = MODE_READ_ONLY};
+    struct denial_list denials = {.known = true};
+    struct denial denial = {.surface = SURFACE_FS_WRITE,
+                            .operation = DENIAL_CREATE,
+                            .path = (char *)(uintptr_t)row->path,
+                            .count = 1};
+    struct writer writer = {.compact = true};
+    struct text option = {0};
+
+    resolved.cwd = (char *)(uintptr_t) "/home/me/app";
+    resolved.workspace = (char *)(uintptr_t)row->workspace;
+    resolved.home = (char *)(uintptr_t) "/home/me";
+    need(denials_add(&denials, &resolved, &denial, DENIAL_BY_DEFAULT, 0) == 0);
+    denial_option(&denials.items[0], &option);
+    check_str(option.data ? option.data : "", row->option ? row->option : "");
+    writer_object(&writer, NULL);
+    check_int(denials_escalate(&writer, "escalation", &denials), row->grant != NULL);
+    writer_end(&writer);
+    if (row->grant)
+        check(strstr(writer.text.data, row->grant) != NULL);
+    text_free(&writer.text);
+    text_free(&option);
+    denials_free(&denials);
 }

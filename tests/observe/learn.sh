@@ -112,7 +112,9 @@ done
 shown=$(mktemp -d /tmp/confine-learn.XXXXXX)
 [ "$(id -u)" -ne 0 ] || chown 65534:65534 "$shown"
 (cd "$shown" && status=0 && "${user[@]}" "$confine" learn -b namespace -- sh -c 'echo x >one; echo y >/tmp/own' >"$dir/out" 2>"$dir/err" </dev/null)
-check "what lies in a private place and is shown there" 0 "[w['path'] for w in d['write']] == ['$shown']"
+check "what lies in a private place and is shown there" 0 "(d['mode'], d['workspace']) == ('workspace-write', '$shown') and 'write' not in d"
+(cd "$shown" && cat "$dir/out" >"$out/policy.json" && "${user[@]}" "$confine" run -q -b namespace --policy "$out/policy.json" -- sh -c 'echo x >one' 2>"$dir/err")
+result $? "and that is a policy that works"
 rm -rf "$shown"
 # When it is killed, the run is as well.
 mark=600.${RANDOM}$$
