@@ -13,11 +13,11 @@
  *          could unmount anything meanwhile.
  */
 #include "namespace.h"
+#include "pass.h"
 
 #include <sched.h>
 #include <stdio.h>
 #include <sys/mount.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 
@@ -77,27 +77,17 @@ static pid_t start_init(const struct namespace *ns)
 
 static void hand_over(const struct namespace *ns, int directory, pid_t init)
 {
-    struct channel_word word = {.type = CHANNEL_HELD, .value = init};
-    int fds[JOIN_COUNT] = {0}, count = ns->net ? JOIN_COUNT : JOIN_NET;
-    union {
-        struct cmsghdr header;
-        char room[CMSG_SPACE(sizeof(fds))];
-    } control = {0};
-    struct iovec part = {.iov_base = &word, .iov_len = sizeof(word)};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control};
+    const struct channel_word word = {.type = CHANNEL_HELD, .value = init};
+    int fds[JOIN_COUNT] = {0}, count = ns->net ? JOIN_COUNT : JOIN_NET, r;
 
     for (int i = 0; i < count; i++) {
         fds[i] = openat(directory, part_names[i], O_RDONLY | O_CLOEXEC);
         if (fds[i] < 0)
             chain_fatal_errno(ns->chain, part_names[i], errno);
     }
-    message.msg_controllen = CMSG_SPACE((size_t)count * sizeof(int));
-    control.header.cmsg_level = SOL_SOCKET;
-    control.header.cmsg_type = SCM_RIGHTS;
-    control.header.cmsg_len = CMSG_LEN((size_t)count * sizeof(int));
-    memcpy(CMSG_DATA(&control.header), fds, (size_t)count * sizeof(int));
-    if (sendmsg(ns->channel, &message, MSG_NOSIGNAL) != (ssize_t)sizeof(word))
-        chain_fatal_errno(ns->chain, "--channel", errno);
+    r = pass_descriptors(ns->channel, &word, sizeof(word), fds, (size_t)count, false);
+    if (r < 0)
+        chain_fatal_errno(ns->chain, "--channel", -r);
 }
 
 /*

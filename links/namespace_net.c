@@ -18,6 +18,7 @@
 #include "namespace.h"
 
 #include "namespace_net.h"
+#include "pass.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -129,23 +130,10 @@ struct batch {
 static void send_out(const struct namespace *ns, const void *data, size_t length, const int *fds,
                      size_t count)
 {
-    union {
-        struct cmsghdr header;
-        char room[CMSG_SPACE(CHANNEL_DESCRIPTORS * sizeof(int))];
-    } control;
-    struct iovec part = {.iov_base = (void *)(uintptr_t)data, .iov_len = length};
-    struct msghdr message = {.msg_iov = &part,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = CMSG_SPACE(count * sizeof(int))};
+    int r = pass_descriptors(ns->channel, data, length, fds, count, false);
 
-    memset(&control, 0, sizeof(control));
-    control.header.cmsg_level = SOL_SOCKET;
-    control.header.cmsg_type = SCM_RIGHTS;
-    control.header.cmsg_len = CMSG_LEN(count * sizeof(int));
-    memcpy(CMSG_DATA(&control.header), fds, count * sizeof(int));
-    if (sendmsg(ns->channel, &message, MSG_NOSIGNAL) != (ssize_t)length)
-        chain_fatal_errno(ns->chain, "--channel", errno);
+    if (r < 0)
+        chain_fatal_errno(ns->chain, "--channel", -r);
     for (size_t i = 0; i < count; i++)
         close(fds[i]);
     if (fcntl(fds[0], F_GETFD) >= 0)

@@ -13,6 +13,7 @@
  */
 #include "capability.h"
 #include "namespace_net.h"
+#include "pass.h"
 #include "small.h"
 
 #include <sched.h>
@@ -45,6 +46,7 @@ static int load_filter(void)
         FEW_CALLS_ALLOW(SYS_recvfrom),
         FEW_CALLS_ALLOW(SYS_sendto),
         FEW_CALLS_ALLOW(SYS_sendmsg),
+        FEW_CALLS_ALLOW(SYS_ppoll),
         FEW_CALLS_ALLOW(SYS_socket),
         FEW_CALLS_ALLOW(SYS_setsockopt),
         FEW_CALLS_ALLOW(SYS_bind),
@@ -95,22 +97,9 @@ static int do_word(const struct namespace *ns, char *word, int routes)
 
 static bool answer(const struct namespace *ns, int done)
 {
-    struct channel_word word = {.type = CHANNEL_SERVED, .value = done < 0 ? -done : 0};
-    union {
-        struct cmsghdr header;
-        char room[CMSG_SPACE(sizeof(int))];
-    } control = {
-        .header = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int))}};
-    struct iovec part = {.iov_base = &word, .iov_len = sizeof(word)};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-    bool sent;
+    const struct channel_word word = {.type = CHANNEL_SERVED, .value = done < 0 ? -done : 0};
+    const bool sent = pass_descriptors(ns->channel, &word, sizeof(word), &done, done > 0, false) == 0;
 
-    if (done > 0) {
-        memcpy(CMSG_DATA(&control.header), &done, sizeof(done));
-        message.msg_control = &control;
-        message.msg_controllen = CMSG_SPACE(sizeof(int));
-    }
-    sent = sendmsg(ns->channel, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(word);
     if (done > 0)
         close(done);
     return sent;

@@ -25,8 +25,7 @@
 #include "chain.h"
 #include "channel.h"
 #include "observe_calls.h"
-
-#include <sys/socket.h>
+#include "pass.h"
 
 #define CODE_MOST 160
 
@@ -119,25 +118,10 @@ static long load_program(const struct observe *observe)
 /* Hands the end over, or says why there is none. */
 static void tell(const struct observe *observe, long answer)
 {
-    struct channel_word word = {.type = CHANNEL_OBSERVED, .value = answer < 0 ? (int32_t)-answer : 0};
-    int listener = (int)answer;
-    union {
-        struct cmsghdr header;
-        char room[CMSG_SPACE(sizeof(int))];
-    } control;
-    struct iovec part = {.iov_base = &word, .iov_len = sizeof(word)};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    const struct channel_word word = {.type = CHANNEL_OBSERVED, .value = answer < 0 ? (int32_t)-answer : 0};
+    const int listener = (int)answer;
 
-    if (answer >= 0) {
-        memset(&control, 0, sizeof(control));
-        message.msg_control = &control;
-        message.msg_controllen = sizeof(control);
-        control.header.cmsg_level = SOL_SOCKET;
-        control.header.cmsg_type = SCM_RIGHTS;
-        control.header.cmsg_len = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(&control.header), &listener, sizeof(int));
-    }
-    if (sendmsg(observe->channel, &message, MSG_NOSIGNAL) != (ssize_t)sizeof(word))
+    if (pass_descriptors(observe->channel, &word, sizeof(word), &listener, answer >= 0, false) < 0)
         chain_fatal(observe->chain, "channel", "the supervisor does not listen any more");
     if (answer < 0)
         return;

@@ -16,10 +16,10 @@
 #include "chain.h"
 #include "channel.h"
 #include "kernel_abi.h"
+#include "pass.h"
 
 #include <stdio.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <termios.h>
 
@@ -112,21 +112,9 @@ static void take_terminal(const struct terminal *terminal, int slave)
 static void hand_out(const struct terminal *terminal, int master)
 {
     const struct chain *chain = terminal->chain;
-    struct channel_word word = {.type = CHANNEL_TERMINAL};
-    union {
-        struct cmsghdr header;
-        char room[CMSG_SPACE(sizeof(int))];
-    } control;
-    struct iovec part = {.iov_base = &word, .iov_len = sizeof(word)};
-    struct msghdr message = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+    const struct channel_word word = {.type = CHANNEL_TERMINAL};
 
-    memset(&control, 0, sizeof(control));
-    control.header.cmsg_level = SOL_SOCKET;
-    control.header.cmsg_type = SCM_RIGHTS;
-    control.header.cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(&control.header), &master, sizeof(int));
-    if (sendmsg(terminal->channel, &message, MSG_NOSIGNAL) != (ssize_t)sizeof(word))
+    if (pass_descriptors(terminal->channel, &word, sizeof(word), &master, 1, false) < 0)
         chain_fatal(chain, "channel", "the supervisor does not listen any more");
     close(master);
     if (fcntl(master, F_GETFD) >= 0)

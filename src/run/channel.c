@@ -3,6 +3,7 @@
  */
 #include "run/channel.h"
 
+#include "links/pass.h"
 #include "util/util.h"
 
 #include <errno.h>
@@ -109,29 +110,10 @@ ssize_t channel_receive(int fd, void *room, size_t size, int timeout_ms, pid_t *
 
 int channel_send(int fd, const void *data, size_t size, const int *descriptors, size_t count)
 {
-    union {
-        struct cmsghdr header;
-        char room[CMSG_SPACE(CHANNEL_DESCRIPTORS * sizeof(int))];
-    } control;
-    struct iovec part = {.iov_base = (void *)(uintptr_t)data, .iov_len = size};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-    ssize_t sent;
+    return pass_descriptors(fd, data, size, descriptors, count, false);
+}
 
-    if (count > CHANNEL_DESCRIPTORS)
-        return -E2BIG;
-    if (count > 0) {
-        memset(&control, 0, sizeof(control));
-        message.msg_control = &control;
-        message.msg_controllen = CMSG_SPACE(count * sizeof(int));
-        control.header.cmsg_level = SOL_SOCKET;
-        control.header.cmsg_type = SCM_RIGHTS;
-        control.header.cmsg_len = CMSG_LEN(count * sizeof(int));
-        memcpy(CMSG_DATA(&control.header), descriptors, count * sizeof(int));
-    }
-    do
-        sent = sendmsg(fd, &message, MSG_NOSIGNAL);
-    while (sent < 0 && errno == EINTR);
-    if (sent < 0)
-        return -errno;
-    return (size_t)sent == size ? 0 : -EIO;
+int channel_send_early(int fd, const void *data, size_t size, const int *descriptors, size_t count)
+{
+    return pass_descriptors(fd, data, size, descriptors, count, true);
 }

@@ -38,7 +38,11 @@ ssize_t channel_receive_all(int fd, void *room, size_t size, int timeout_ms, pid
 /* handed_close() - close them. */
 void handed_close(struct handed_over *handed);
 
-/* channel_send() - one packet with descriptors. Return: 0 or -errno. */
+/* channel_send() - one packet with descriptors, up to CHANNEL_DESCRIPTORS. Return: 0 or -errno. */
 int channel_send(int fd, const void *data, size_t size, const int *descriptors, size_t count);
+
+/* channel_send_early() - the same to who receives it only after having sent something. Return: 0 or -errno;
+ * -ETOOMANYREFS: so much is under way already that it has to be sent later. */
+int channel_send_early(int fd, const void *data, size_t size, const int *descriptors, size_t count);
 
 #endif

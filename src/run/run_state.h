@@ -46,6 +46,7 @@ struct run {
     pid_t becoming; /* who said HERE and becomes the command: `pid`, or process 2 of a pid namespace */
     uid_t becoming_uid;
     gid_t becoming_gid;
+    bool checks_due; /* not sent yet, because the chain has to be there first */
     int becoming_fd; /* the same as a pidfd, -1: it is `pid` */
     struct limits limits;
     struct signs signs;

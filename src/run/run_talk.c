@@ -117,16 +117,19 @@ static bool makes_listeners(const struct run *run)
     return run->plan->foreign && run->plan->gateway;
 }
 
-static int send_checks(struct run *run)
+/* @early: before HERE has come. The chain finds its checks when it gets there, and nobody waits for the
+ * other; where too much is under way for that, they are sent when it waits for them. */
+static int send_checks(struct run *run, bool early)
 {
     static struct channel_checks checks;
     size_t size;
     int r;
 
     attest_message(&run->attestation, &checks, &size);
-    r = channel_send(run->channel, &checks, size, run->attestation.descriptors,
-                     run->attestation.descriptor_count);
-    return r < 0 && r != -EPIPE ? chain_failed(run, r) : 0;
+    r = (early ? channel_send_early : channel_send)(run->channel, &checks, size, run->attestation.descriptors,
+                                                    run->attestation.descriptor_count);
+    run->checks_due = early && r == -ETOOMANYREFS;
+    return r < 0 && r != -EPIPE && !run->checks_due ? chain_failed(run, r) : 0;
 }
 
 /* Whoever becomes the command must be who the policy says. */
@@ -199,7 +202,9 @@ static int collect(struct run *run, struct channel_results *results, size_t *ret
                 run->becoming_fd = (int)kernel_call(SYS_pidfd_open, writer, 0, 0, 0, 0, 0);
             if (run->plan->pid_namespace && run->becoming_fd < 0)
                 return run_fail(run, -run->becoming_fd, "hold on to the command");
-            if (makes_listeners(run) && (gateway_make(&run->gateway, writer) < 0 || send_checks(run) < 0))
+            if (makes_listeners(run) && gateway_make(&run->gateway, writer) < 0)
+                return -EPROTO;
+            if (run->checks_due && send_checks(run, false) < 0)
                 return -EPROTO;
         } else if (here && writer == run->becoming && *ret_size == 0 &&
                    message.word.type == CHANNEL_RESULTS) {
@@ -227,8 +232,8 @@ static int talk(struct run *run)
         r = strangers_watch_front();
     if (r < 0)
         return run_fail(run, -r, "act as the command's user");
-    /* Before HERE has come: the chain finds its checks when it gets there, and nobody waits for the other. */
-    r = makes_listeners(run) ? 0 : send_checks(run);
+    run->checks_due = makes_listeners(run);
+    r = run->checks_due ? 0 : send_checks(run, true);
     if (r < 0)
         return r;
     r = run_prepare_watch(run); /* while the chain is on its way */
