@@ -19,11 +19,12 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#define CRON    "cron runs it"
-#define SHELLS  "shells of all users read it when they start"
-#define LOADER  "every program loads what it names"
-#define LOGINS  "decides who may log in"
-#define SERVICE "started with the machine"
+#define CRON     "cron runs it"
+#define SHELLS   "shells of all users read it when they start"
+#define LOADER   "every program loads what it names"
+#define LOGINS   "decides who may log in"
+#define SERVICE  "started with the machine"
+#define PACKAGES "what is installed, and run by that"
 
 /* Besides @runs-later. */
 static const struct set_item places[] = {
@@ -68,6 +69,10 @@ static const struct set_item places[] = {
     {"/etc/xdg/autostart", "started at login", false},
     {"/etc/gitconfig", "names commands that git runs", false},
     {"/etc/apt", "names where apt installs from", false},
+    {"/var/cache/apt", PACKAGES, false},
+    {"/var/lib/apt", PACKAGES, false},
+    {"/var/lib/dpkg", PACKAGES, false},
+    {"/var/lib/rpm", PACKAGES, false},
     {NULL, NULL, false},
 };
 
@@ -209,11 +214,14 @@ static const struct set_item *find_path(const struct asking *asking, const struc
 
 static const struct set_item *find_later(struct asking *asking)
 {
+    static const struct set_item programs = {"$PATH", "programs are looked for there", false};
     static const struct set_item hooks = {"a repository's hooks", "git runs them", false};
     const struct set_item *found;
 
     asking->around = true;
     found = find_path(asking, places) ?: find_path(asking, set_by_name("@runs-later")->items);
+    if (!found && reaches_item(asking, programs.value))
+        found = &programs;
     return found ?: is_repository(asking->path) ? &hooks : NULL;
 }
 

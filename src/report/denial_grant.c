@@ -252,6 +252,8 @@ int denial_fill_grant(const struct resolved *resolved, struct denial *denial, en
         (!utf8_valid(denial->value) || is_locked(resolved->policy, key) ||
          (strcmp(key, "write") == 0 && never_grants(resolved, LIST_WRITE, denial->value)) ||
          (strcmp(key, "sockets") == 0 && never_grants(resolved, LIST_SOCKETS, denial->value)))) {
+        if (utf8_valid(denial->value) && !is_locked(resolved->policy, key))
+            text_addf(&wide, "would be refused for %s, whoever asks", QUOTE(denial->value));
         free(denial->value);
         denial->value = NULL;
     }

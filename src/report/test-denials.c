@@ -244,6 +244,11 @@ static const struct grant_row {
     {"a name that only begins so", "/srv/a/.idea-notes", DENIAL_WRITE, "--write /srv/a/.idea-notes"},
     {"cron", "/etc/cron.d/x", DENIAL_CREATE, NULL, "would hand over /etc/cron.d (cron runs it)"},
     {"users", "/etc/passwd", DENIAL_WRITE, NULL, "would hand over /etc/passwd (decides who may log in)"},
+    {"programs", "/srv/bin/x", DENIAL_CREATE, NULL, "would hand over $PATH (programs are looked for there)"},
+    {"what has them in it", "/srv/x", DENIAL_CREATE, NULL, "would hand over all of /srv"},
+    {"a place of the system", "/usr/local/x/y", DENIAL_CREATE, "--write /usr/local/x"},
+    {"one that nobody grants", "/usr/lib/x", DENIAL_CREATE, NULL,
+     "would be refused for /usr/lib, whoever asks"},
     {"another setting", "/etc/app/x", DENIAL_CREATE, "--write /etc/app"},
     {"a secret of the environment's", "/srv/keys/mine", DENIAL_WRITE, NULL,
      "would hand over $NETRC (passwords of ftp, curl and git)"},
@@ -267,6 +272,7 @@ TEST_EACH(a_grant_is_narrow, struct grant_row, grant_rows)
 
     need(strings_add(&resolved.env, "NETRC=/srv/keys/mine") == 0);
     need(strings_add(&resolved.env, "SSH_AUTH_SOCK=/srv/agent") == 0);
+    need(strings_add(&resolved.env, "PATH=/usr/bin:/srv/bin") == 0);
     resolved.cwd = resolved.workspace = (char *)(uintptr_t) "/home/me/app";
     resolved.home = (char *)(uintptr_t) "/home/me";
     need(denials_add(&denials, &resolved, &denial, DENIAL_BY_DEFAULT, 0) == 0);
