@@ -98,6 +98,8 @@ static int fill_network(const struct resolved *resolved, struct denial *denial)
                denial->operation != DENIAL_BIND;
     struct text rule = {0};
 
+    if (resolved->session && denial_is_lookup(denial))
+        return (denial->at_start = strdup("--allow NAME")) ? 0 : -ENOMEM;
     if (resolved->session || denial_is_lookup(denial))
         return 0;
     if (one) {

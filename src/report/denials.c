@@ -216,7 +216,8 @@ void denial_say(const struct denial *denial, size_t most, struct text *text)
 
     text_quote(name, sizeof(name), denial->path ? denial->path : denial->address, most);
     if (denial_is_lookup(denial))
-        text_addf(text, "looking up a name at %s (names need --allow NAME)", name);
+        text_addf(text, "looking up a name at %s%s", name,
+                  denial->at_start ? "" : " (names need --allow NAME)");
     else if (denial_is_name_alone(denial))
         text_addf(text, "looking up %s", name);
     else

@@ -251,6 +251,13 @@ static void add_modes(const struct denial_list *denials, size_t count, struct se
                      by_mode, by_mode == 1 ? "is" : "are");
 }
 
+/* Did it fail where a filter refuses every socket of the network before anybody can look? */
+static bool is_unseen_network(const struct report *report)
+{
+    return report->outcome.kind == OUTCOME_EXITED && report->outcome.status != 0 && report->plan &&
+           !report->plan->own_tmp && report->resolved->policy->network == NETWORK_NONE;
+}
+
 /* What was refused, if anybody looked. */
 static void add_denials(const struct report *report, struct sentences *sentences)
 {
@@ -277,6 +284,10 @@ static void add_denials(const struct report *report, struct sentences *sentences
     } else if (count == 0) {
         add_sentence(sentences, " No refused access was observed.");
     }
+    if (denials->known && is_unseen_network(report))
+        add_sentence(sentences,
+                     " Sockets of the network are refused, of loopback too, and that is not observed "
+                     "with this backend.");
     for (size_t i = 0; i < denials->count && said < 3; i++) {
         if (denials->items[i].noise != DENIAL_NOTABLE)
             continue;

@@ -369,3 +369,28 @@ TEST_EACH(what_may_write_is_offered_whole, struct mode_row, mode_rows)
     text_free(&option);
     denials_free(&denials);
 }
+
+/* Which name it was is not known, but where one can be allowed is. */
+TEST(a_lookup_says_where_names_are_allowed)
+{
+    const struct session session = {0};
+    struct policy policy = {.mode = MODE_READ_ONLY};
+    struct resolved resolved = {.policy = &policy, .mode = MODE_READ_ONLY};
+    struct denial_list denials = {0};
+    struct denial denial = {.surface = SURFACE_NET_UDP,
+                            .operation = DENIAL_CONNECT,
+                            .address = (char *)(uintptr_t) "192.0.2.53:53",
+                            .count = 1};
+    struct text text = {0};
+
+    need(denials_add(&denials, &resolved, &denial, DENIAL_BY_NETWORK, 0) == 0);
+    resolved.session = &session;
+    need(denials_add(&denials, &resolved, &denial, DENIAL_BY_NETWORK, 0) == 0);
+    denial_say(&denials.items[0], 100, &text);
+    check_str(text.data, "looking up a name at 192.0.2.53:53 (names need --allow NAME)");
+    text_free(&text);
+    denial_say(&denials.items[1], 100, &text);
+    check_str(text.data, "looking up a name at 192.0.2.53:53 (--allow NAME at confine session start)");
+    text_free(&text);
+    denials_free(&denials);
+}
