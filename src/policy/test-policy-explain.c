@@ -317,7 +317,7 @@ TEST_EACH(modes_are_said_where_they_let_less, struct modes_row, modes_rows)
     struct resolved resolved = make_resolved();
     const char *const names[] = {row->path, NULL};
     struct text text = {0}, json = {0};
-    json_t *root;
+    json_t *root, *mode;
 
     resolved.uid = 7;
     explain_path(&resolved, row->path, &row->modes, &text);
@@ -326,9 +326,11 @@ TEST_EACH(modes_are_said_where_they_let_less, struct modes_row, modes_rows)
     else
         check(!strstr(text.data, "; but"));
     check_int(explain_paths_json(&resolved, names, &row->modes, &json), 0);
-    root = json_object_get(json_array_get(json_loads(json.data, 0, NULL), 0), "mode");
-    check_int(json_is_true(json_object_get(root, "read")), row->modes.read);
-    check_int(json_is_true(json_object_get(root, "write")), row->modes.write);
+    root = json_loads(json.data, 0, NULL);
+    mode = json_object_get(json_array_get(root, 0), "mode");
+    check_int(json_is_true(json_object_get(mode, "read")), row->modes.read);
+    check_int(json_is_true(json_object_get(mode, "write")), row->modes.write);
+    json_decref(root);
     text_free(&text);
     text_free(&json);
     strings_free(&resolved.protected_paths);
