@@ -295,8 +295,14 @@ __attribute__((noinline)) static int follow_pointer(struct resolving *resolving,
     worktree = names_worktree(&git, &workspace, &common);
     if (!worktree) {
         opened_free(&common);
+        /* The command of an earlier run may have written what it names: nobody is to be talked into it. */
         if (!names_work_tree(&git, &workspace))
-            return warn(resolving, git.path, "it does not name the workspace back (add --write for it)");
+            return warn(
+                resolving, git.path,
+                is_git_directory(git.fd)
+                    ? "it does not name the workspace back, and may be another project's: --write for it "
+                      "would hand over its hooks (git runs them)"
+                    : "it does not name the workspace back");
     }
     if (!is_git_directory(worktree ? common.fd : git.fd))
         return warn(resolving, git.path, "it is no git directory");

@@ -352,7 +352,7 @@ static const struct git_plant {
     {"no way back", make_worktree, no_back_link, "does not name the workspace back"},
     {"no git directory", make_worktree, no_repository, "no git directory"},
     {"a home", make_worktree, home_is_one, "a home directory"},
-    {"a separate git directory", make_submodule, separate, "add --write for it"},
+    {"a separate git directory", make_submodule, separate, "--write for it would hand over its hooks"},
     {"core.worktree elsewhere", make_submodule, worktree_elsewhere, "does not name the workspace back"},
     {"worktree of another section", make_submodule, worktree_in_another_section,
      "does not name the workspace back"},
@@ -375,6 +375,8 @@ TEST_EACH(a_plant_grants_nothing_and_stops_nothing, struct git_plant, git_plants
     check(find_other(&trial) == NULL);
     check(warns(&trial, "git-directory") == (row->warning != NULL));
     check(!row->warning || warns(&trial, row->warning));
+    /* No option is offered that would hand over more than a repository. */
+    check(warns(&trial, "--write") <= warns(&trial, "would hand over its hooks"));
     trial_end(&trial);
 }
 
