@@ -10,8 +10,8 @@
  *
  * Should:  hold nothing else: neither a terminal, a pipe of the caller's nor a directory but the one of the
  *          sessions.
- * Mustn't: wait for somebody who has asked: a connection that says nothing is dropped when its place is
- *          needed.
+ * Mustn't: wait for somebody who has asked: a connection that says nothing is dropped when its place has been
+ *          needed for a while.
  */
 #include "run/session_wire.h"
 
@@ -24,6 +24,7 @@
 #include "run/launcher.h"
 #include "run/run_error.h"
 #include "run/session_hearers.h"
+#include "run/session_peers.h"
 #include "run/spawn.h"
 
 #include <errno.h>
@@ -43,17 +44,12 @@
 #define HOLD_MS      10000 /* how long the chain may take */
 #define WORDS_MS     1000
 #define ENDING_MS    30000 /* how long killed processes may take to be gone before whoever asked is told */
-#define PEERS        32
+#define ROOM_MS      500   /* between two looks for a place, while there is none */
 #define BACKLOG      512
 #define NAMESPACE_OK 'r' /* what process 1 says */
 
 #define CAPABILITY_KILL      5  /* CAP_KILL */
 #define CAPABILITY_SYS_ADMIN 21 /* CAP_SYS_ADMIN */
-
-struct peer {
-    int fd;    /* -1: free */
-    bool ends; /* asked for the end, and is told when it has come */
-};
 
 struct keeper {
     const struct session_place *place;
@@ -67,7 +63,7 @@ struct keeper {
     pid_t init;             /* 0: there is none, or it has been reaped */
     pid_t chain;            /* what makes them, until it has been reaped */
     struct gateway gateway; /* of a network with a list: for all runs */
-    struct peer peers[PEERS];
+    struct peers peers;
     struct hearers hearers; /* runs that are told what comes to the gateway */
 };
 
@@ -415,41 +411,45 @@ static bool serve(struct keeper *keeper, struct peer *peer)
     return false;
 }
 
-static void take_peer(struct keeper *keeper)
-{
-    int fd = accept4(keeper->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    size_t at = 0;
+enum { LISTENER, OWNER, INIT, SIGNALS, GATEWAY, OTHERS, THOSE_WHO_HEAR = OTHERS + PEERS };
+enum { WATCHED = THOSE_WHO_HEAR + HEARERS };
 
-    if (fd < 0)
-        return;
-    while (at < PEERS && keeper->peers[at].fd >= 0)
-        at++;
-    if (at == PEERS) { /* the one that has kept silent longest */
-        fd_close(keeper->peers[0].fd);
-        memmove(keeper->peers, keeper->peers + 1, (PEERS - 1) * sizeof(*keeper->peers));
-        at = PEERS - 1;
-    }
-    keeper->peers[at] = (struct peer){.fd = fd};
+/* poll(), which takes no more places than this process may have descriptors: those without one are left out.
+ */
+static int poll_open(struct pollfd *ready, int timeout_ms)
+{
+    struct pollfd open[WATCHED];
+    size_t count = 0, at = 0;
+    int r;
+
+    for (size_t i = 0; i < WATCHED; i++)
+        if (ready[i].fd >= 0)
+            open[count++] = ready[i];
+    r = poll(open, count, timeout_ms);
+    for (size_t i = 0; i < WATCHED; i++)
+        ready[i].revents = ready[i].fd >= 0 && r > 0 ? open[at++].revents : 0;
+    return r;
 }
 
 /* Waits until the session is to end. */
 static void live(struct keeper *keeper)
 {
-    enum { LISTENER, OWNER, INIT, SIGNALS, GATEWAY, OTHERS, THOSE_WHO_HEAR = OTHERS + PEERS };
-    struct pollfd ready[THOSE_WHO_HEAR + HEARERS];
+    struct pollfd ready[WATCHED];
 
     if (keeper->gateway.fd >= 0 && fcntl(keeper->gateway.fd, F_SETFL, O_NONBLOCK) != 0)
         return; /* one that is stopped would have us wait for it */
     for (;;) {
-        ready[LISTENER] = (struct pollfd){.fd = keeper->listener, .events = POLLIN};
+        const bool room = peers_room(&keeper->peers);
+
+        ready[LISTENER] = (struct pollfd){.fd = room ? keeper->listener : -1, .events = POLLIN};
         ready[OWNER] = (struct pollfd){.fd = keeper->owner, .events = POLLIN};
         ready[INIT] = (struct pollfd){.fd = keeper->init_fd, .events = POLLIN};
         ready[SIGNALS] = (struct pollfd){.fd = keeper->signals, .events = POLLIN};
         ready[GATEWAY] = (struct pollfd){.fd = keeper->gateway.fd, .events = POLLIN};
         for (size_t i = 0; i < PEERS; i++)
-            ready[OTHERS + i] = (struct pollfd){.fd = keeper->peers[i].fd, .events = POLLIN};
+            ready[OTHERS + i] = (struct pollfd){.fd = keeper->peers.peer[i].fd, .events = POLLIN};
         hearers_wait(&keeper->hearers, ready + THOSE_WHO_HEAR);
-        if (poll(ready, ARRAY_SIZE(ready), -1) < 0 && errno != EINTR)
+        if (poll_open(ready, room ? -1 : ROOM_MS) < 0 && errno != EINTR)
             return;
         if (ready[OWNER].revents || ready[INIT].revents || ready[SIGNALS].revents)
             return;
@@ -457,10 +457,11 @@ static void live(struct keeper *keeper)
             return; /* no run would reach anything any more */
         hearers_hear(&keeper->hearers, ready + THOSE_WHO_HEAR);
         for (size_t i = 0; i < PEERS; i++)
-            if (ready[OTHERS + i].revents && keeper->peers[i].fd >= 0 && serve(keeper, &keeper->peers[i]))
+            if (ready[OTHERS + i].revents && keeper->peers.peer[i].fd >= 0 &&
+                serve(keeper, &keeper->peers.peer[i]))
                 return;
         if (ready[LISTENER].revents)
-            take_peer(keeper);
+            peers_take(&keeper->peers, keeper->listener);
     }
 }
 
@@ -469,8 +470,8 @@ static void live(struct keeper *keeper)
 static void tell_enders(struct keeper *keeper, int errnum)
 {
     for (size_t i = 0; i < PEERS; i++)
-        if (keeper->peers[i].fd >= 0 && keeper->peers[i].ends)
-            answer(keeper, keeper->peers[i].fd, errnum);
+        if (keeper->peers.peer[i].fd >= 0 && keeper->peers.peer[i].ends)
+            answer(keeper, keeper->peers.peer[i].fd, errnum);
 }
 
 /* Kills what is in the session and sees it gone. One that does not end (a dead file server) is told of, and
@@ -559,8 +560,7 @@ _Noreturn void session_keep(const struct session_place *place, const char *name,
     keeper.since = seconds(CLOCK_BOOTTIME);
     for (size_t i = 0; i < JOIN_COUNT; i++)
         keeper.join[i] = -1;
-    for (size_t i = 0; i < PEERS; i++)
-        keeper.peers[i].fd = -1;
+    peers_clear(&keeper.peers);
     hearers_clear(&keeper.hearers, &keeper.gateway);
     if (prepare(&keeper, &error) == 0 && make_namespaces(&keeper, resolved, &error) == 0)
         (void)(listen_there(&keeper, &error) ?: enter_mounts(&keeper, &error));

@@ -117,6 +117,24 @@ for row in 'none 2 1 0' 'read 2 1 0' 'path 2 1 0' 'other 3 1 0' 'read 3 1 0' 'wr
     [ "$(cat "$dir/out")" = "$errnum $given" ] || why "seen: $(cat "$dir/out" "$dir/err")"
     result $? "lock file: $how, request $kind"
 done
+# Runs that start together have all connected before the first of them has spoken.
+python3 - "$place" >"$dir/out" 2>"$dir/err" <<'P'
+import array, os, socket, struct, sys
+place, asked = sys.argv[1], 0
+lock = array.array("i", [os.open(place + "/race.lock", os.O_RDWR)])
+peers = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(200)]
+for peer in peers:
+    peer.connect(place + "/race.socket")
+for peer in peers:
+    try:
+        peer.sendmsg([struct.pack("II", 2, 1)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, lock)])
+        asked += struct.unpack("Ii", peer.recv(256)[:8])[1] == 0
+    except OSError:
+        pass
+print(asked)
+P
+[ "$(cat "$dir/out")" = 200 ] || why "answered: $(cat "$dir/out" "$dir/err")"
+result $? 'two hundred that have connected and speak one after the other'
 # Silent ones are dropped, and do not keep others out.
 python3 - "$place/race.socket" <<'P' &
 import socket, sys, time

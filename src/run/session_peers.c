@@ -1,0 +1,61 @@
+/*
+ * session_peers.c - see session_peers.h.
+ */
+#include "run/session_peers.h"
+
+#include "util/util.h"
+
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#define SILENT_S 2 /* how long one keeps its place while others wait for one */
+
+static uint64_t seconds_now(void)
+{
+    struct timespec now = {0};
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec;
+}
+
+void peers_clear(struct peers *peers)
+{
+    struct rlimit limit = {0};
+
+    getrlimit(RLIMIT_NOFILE, &limit);
+    peers->most = limit.rlim_cur / 4 < PEERS ? (size_t)limit.rlim_cur / 4 : PEERS;
+    for (size_t i = 0; i < PEERS; i++)
+        peers->peer[i] = (struct peer){.fd = -1};
+}
+
+/* A free place, or that of the one that has kept silent longest, and too long. Return: PEERS: there is none.
+ */
+static size_t find_place(const struct peers *peers)
+{
+    size_t oldest = 0;
+
+    for (size_t i = 0; i < peers->most; i++) {
+        if (peers->peer[i].fd < 0)
+            return i;
+        if (peers->peer[i].since < peers->peer[oldest].since)
+            oldest = i;
+    }
+    return peers->most > 0 && seconds_now() - peers->peer[oldest].since > SILENT_S ? oldest : PEERS;
+}
+
+bool peers_room(const struct peers *peers)
+{
+    return find_place(peers) < PEERS;
+}
+
+void peers_take(struct peers *peers, int listener)
+{
+    const size_t at = find_place(peers);
+    const int fd = at == PEERS ? -1 : accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+    if (fd < 0)
+        return;
+    fd_close(peers->peer[at].fd);
+    peers->peer[at] = (struct peer){.fd = fd, .since = seconds_now()};
+}
