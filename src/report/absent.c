@@ -10,6 +10,7 @@
 #include "report/absent.h"
 
 #include "policy/resolve_internal.h"
+#include "policy/risk.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -73,18 +74,29 @@ static bool holds_granted(const struct resolved *resolved, const char *directory
     return false;
 }
 
-/* Cuts PATH to the least that is beside what the command has. Return: is it there, and could it be shown? */
+static bool can_show(const struct resolved *resolved, const char *path)
+{
+    struct risk risk;
+    struct stat st;
+
+    return lstat(path, &st) == 0 && !S_ISSOCK(st.st_mode) &&
+           !risk_find(resolved->home, resolved->env.items, LIST_READ, path, &risk);
+}
+
+/* Cuts PATH to the least that is beside what the command has: what lies right in /tmp belongs together, what
+ * lies in /run does not. Return: is it there, and could it be shown? */
 static bool cut_path(const struct resolved *resolved, char *path)
 {
     char *slash = path + find_place(path) - 1;
-    struct stat st;
 
+    if (strncmp(path, "/tmp/", 5) != 0)
+        return !holds_granted(resolved, path) && can_show(resolved, path);
     do {
         slash = strchr(slash + 1, '/');
         if (slash)
             *slash = '\0';
         if (!holds_granted(resolved, path))
-            return lstat(path, &st) == 0 && !S_ISSOCK(st.st_mode);
+            return can_show(resolved, path);
         if (slash)
             *slash = '/';
     } while (slash);
