@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define CRON     "cron runs it"
 #define SHELLS   "shells of all users read it when they start"
@@ -94,10 +95,29 @@ static const struct service {
     {"/vscode-", false, "it runs what it is told"},
 };
 
+enum kind { KIND_LATER = 0, KIND_SECRET, KIND_AGENT };
+
+/* One name of an item, or what that leads to. */
+struct place {
+    enum kind kind;
+    const struct set_item *item;
+    char *name;
+};
+
+/* All of them, for one user: looked up once, and again when somebody may have changed a link. A fence asks
+ * for each name that it refuses. */
+static struct known {
+    char *homes[2]; /* NULL: not known */
+    char *const *env;
+    uint64_t until; /* ms */
+    struct place *places;
+    size_t count;
+} known;
+
+#define KNOWN_MS 2000
+
 /* What is asked, and how far it reaches. */
 struct asking {
-    const char *homes[2]; /* NULL: not known, or the same */
-    char *const *env;
     const char *path;
     bool around; /* what lies below the path is reached as well */
 };
@@ -107,59 +127,125 @@ static bool reaches(const struct asking *asking, const char *item)
     return path_contains(item, asking->path) || (asking->around && path_contains(asking->path, item));
 }
 
-/* The same for what NAME leads to, where a link is on the way: start files are often links. What is not there
- * yet has the place that it would be made at. */
-static bool reaches_target(const struct asking *asking, const char *name)
+/* Return: 0 or -ENOMEM; @name is taken over. */
+static int add_place(enum kind kind, const struct set_item *item, char *name)
+{
+    if (!name || !array_more(&known.places, known.count, sizeof(*known.places))) {
+        free(name);
+        return -ENOMEM;
+    }
+    known.places[known.count++] = (struct place){kind, item, name};
+    return 0;
+}
+
+/* NAME, and what it leads to where a link is on the way: start files are often links. What is not there yet
+ * has the place that it would be made at. */
+static int add_name(enum kind kind, const struct set_item *item, char *name)
 {
     char front[PATH_MAX], target[PATH_MAX];
-    const char *slash = strrchr(name, '/');
-    _cleanup_free_ char *joined = NULL;
-    int fd;
+    const char *slash = name ? strrchr(name, '/') : NULL;
+    int r = add_place(kind, item, name), fd;
 
-    if (reaches(asking, name))
-        return true;
+    if (r < 0)
+        return r;
     fd = object_open(AT_FDCWD, name, 0, RESOLVE_NO_SYMLINKS);
     fd_close(fd);
     if (fd != -ELOOP) /* it has this name and no other, or would have it */
-        return false;
+        return 0;
     if (realpath(name, target))
-        return reaches(asking, target);
-    if (slash == name || (size_t)(slash - name) >= sizeof(front))
-        return false;
+        return add_place(kind, item, strdup(target));
+    if (!slash || slash == name || (size_t)(slash - name) >= sizeof(front))
+        return 0;
     snprintf(front, sizeof(front), "%.*s", (int)(slash - name), name);
-    joined = realpath(front, target) ? text_join(target, slash, NULL) : NULL;
-    return joined && reaches(asking, joined);
+    return realpath(front, target) ? add_place(kind, item, text_join(target, slash, NULL)) : 0;
 }
 
-/* `~/x` in each home, `$NAME/x` in each directory of that variable, `/x`. */
-static bool reaches_item(const struct asking *asking, const char *item)
+/* `$NAME/x` in each directory of that variable. */
+static int add_variable(enum kind kind, const struct set_item *item)
 {
-    const char *rest = strchr(item, '/');
-    _cleanup_free_ char *variable = NULL;
-    const char *value;
+    const char *rest = strchr(item->value, '/'), *value;
+    _cleanup_free_ char *variable =
+        rest ? strndup(item->value + 1, (size_t)(rest - item->value - 1)) : strdup(item->value + 1);
+    int r = variable ? 0 : -ENOMEM;
 
-    if (*item == '/')
-        return reaches_target(asking, item);
-    for (size_t i = 0; *item == '~' && i < ARRAY_SIZE(asking->homes); i++) {
-        _cleanup_free_ char *name = asking->homes[i] ? text_join(asking->homes[i], item + 1, NULL) : NULL;
-
-        if (name && reaches_target(asking, name))
-            return true;
-    }
-    if (*item != '$' || !asking->env)
-        return false;
-    variable = rest ? strndup(item + 1, (size_t)(rest - item - 1)) : strdup(item + 1);
-    value = variable ? env_value(asking->env, variable) : NULL;
-    while (value && *value == '/') {
+    value = r == 0 && known.env ? env_value(known.env, variable) : NULL;
+    while (r == 0 && value && *value == '/') {
         size_t length = strcspn(value, ":");
         _cleanup_free_ char *front = strndup(value, length);
-        _cleanup_free_ char *name = front ? text_join(front, rest ? rest : "", NULL) : NULL;
 
-        if (name && reaches_target(asking, name))
-            return true;
+        r = front ? add_name(kind, item, text_join(front, rest ? rest : "", NULL)) : -ENOMEM;
         value += length + (value[length] == ':');
     }
-    return false;
+    return r;
+}
+
+static int add_items(enum kind kind, const struct set_item *items)
+{
+    int r = 0;
+
+    for (const struct set_item *item = items; item->value && r == 0; item++) {
+        if (*item->value == '/')
+            r = add_name(kind, item, strdup(item->value));
+        for (size_t i = 0; *item->value == '~' && r == 0 && i < ARRAY_SIZE(known.homes); i++)
+            r = known.homes[i] ? add_name(kind, item, text_join(known.homes[i], item->value + 1, NULL)) : 0;
+        if (*item->value == '$')
+            r = add_variable(kind, item);
+    }
+    return r;
+}
+
+static void forget(void)
+{
+    for (size_t i = 0; i < known.count; i++)
+        free(known.places[i].name);
+    free(known.places);
+    free(known.homes[0]);
+    free(known.homes[1]);
+    known = (struct known){0};
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (uint64_t)now.tv_sec * 1000U + (uint64_t)now.tv_nsec / 1000000U;
+}
+
+/* Return: 0 or -ENOMEM; then nothing is known. */
+static int look_up(const char *home, char *const *env)
+{
+    static const struct set_item programs[] = {{"$PATH", "programs are looked for there", false},
+                                               {NULL, NULL, false}};
+    const char *env_home = env ? env_value(env, "HOME") : NULL;
+    int r = 0;
+
+    if (!env_home || *env_home != '/' || (home && strcmp(home, env_home) == 0))
+        env_home = NULL;
+    if (known.until > now_ms() && known.env == env && text_same(known.homes[0], home) &&
+        text_same(known.homes[1], env_home))
+        return 0;
+    forget();
+    known.env = env;
+    if ((home && !(known.homes[0] = strdup(home))) || (env_home && !(known.homes[1] = strdup(env_home))))
+        r = -ENOMEM;
+    if (r == 0)
+        r = add_items(KIND_LATER, places);
+    if (r == 0)
+        r = add_items(KIND_LATER, set_by_name("@runs-later")->items);
+    if (r == 0)
+        r = add_items(KIND_LATER, programs);
+    if (r == 0)
+        r = add_items(KIND_SECRET, set_by_name("@credentials")->items);
+    if (r == 0)
+        r = add_items(KIND_AGENT, set_by_name("@ssh-agent")->items);
+    if (r == 0)
+        r = add_items(KIND_AGENT, set_by_name("@gpg-agent")->items);
+    if (r < 0)
+        forget();
+    else
+        known.until = now_ms() + KNOWN_MS;
+    return r;
 }
 
 /* `./.git/hooks` in whatever tree: at or below it, or with @around a directory of it. `.git` itself is mostly
@@ -204,31 +290,29 @@ static bool is_repository(const char *path)
     return false;
 }
 
-static const struct set_item *find_path(const struct asking *asking, const struct set_item *items)
+static const struct set_item *find_place(const struct asking *asking, enum kind kind)
 {
-    for (const struct set_item *item = items; item->value; item++)
-        if (item->value[0] == '.' ? is_in_tree(asking, item->value) : reaches_item(asking, item->value))
-            return item;
+    for (size_t i = 0; i < known.count; i++)
+        if (known.places[i].kind == kind && reaches(asking, known.places[i].name))
+            return known.places[i].item;
     return NULL;
 }
 
-static const struct set_item *find_later(struct asking *asking)
+static const struct set_item *find_later(const char *path)
 {
-    static const struct set_item programs = {"$PATH", "programs are looked for there", false};
     static const struct set_item hooks = {"a repository's hooks", "git runs them", false};
-    const struct set_item *found;
+    const struct asking asking = {path, true};
+    const struct set_item *found = find_place(&asking, KIND_LATER);
 
-    asking->around = true;
-    found = find_path(asking, places) ?: find_path(asking, set_by_name("@runs-later")->items);
-    if (!found && reaches_item(asking, programs.value))
-        found = &programs;
-    return found ?: is_repository(asking->path) ? &hooks : NULL;
+    for (const struct set_item *item = set_by_name("@runs-later")->items; !found && item->value; item++)
+        found = item->value[0] == '.' && is_in_tree(&asking, item->value) ? item : NULL;
+    return found ?: is_repository(path) ? &hooks : NULL;
 }
 
-static const struct set_item *find_secret(struct asking *asking)
+/* What is hidden in a directory is so in one that is granted, too. */
+static const struct set_item *find_secret(const char *path)
 {
-    asking->around = false; /* what is hidden in a directory is so in one that is granted, too */
-    return find_path(asking, set_by_name("@credentials")->items);
+    return find_place(&(struct asking){path, false}, KIND_SECRET);
 }
 
 static bool is_service(const char *path, const struct service *service)
@@ -240,21 +324,16 @@ static bool is_service(const char *path, const struct service *service)
 }
 
 /* Return: whether one is found, in @ret. */
-static bool find_service(struct asking *asking, struct risk *ret)
+static bool find_service(const char *path, struct risk *ret)
 {
-    static const char *const sets[] = {"@ssh-agent", "@gpg-agent"};
+    const struct set_item *found = find_place(&(struct asking){path, false}, KIND_AGENT);
 
-    asking->around = false;
-    for (size_t i = 0; i < ARRAY_SIZE(sets); i++) {
-        const struct set_item *found = find_path(asking, set_by_name(sets[i])->items);
-
-        if (!found)
-            continue;
+    if (found) {
         *ret = (struct risk){found->value, found->why};
         return true;
     }
     for (size_t i = 0; i < ARRAY_SIZE(services); i++) {
-        if (!is_service(asking->path, &services[i]))
+        if (!is_service(path, &services[i]))
             continue;
         *ret = (struct risk){"the service there", services[i].why};
         return true;
@@ -264,17 +343,18 @@ static bool find_service(struct asking *asking, struct risk *ret)
 
 bool risk_find(const char *home, char *const *env, enum list list, const char *path, struct risk *ret)
 {
-    const char *env_home = env ? env_value(env, "HOME") : NULL;
-    struct asking asking = {
-        .homes = {home, env_home && *env_home == '/' ? env_home : NULL}, .env = env, .path = path};
     const struct set_item *found = NULL;
 
+    if (look_up(home, env) < 0) { /* what cannot be weighed is not offered */
+        *ret = (struct risk){"what is not known", "there was no memory to look"};
+        return true;
+    }
     if (list == LIST_SOCKETS)
-        return find_service(&asking, ret);
+        return find_service(path, ret);
     if (list == LIST_WRITE || list == LIST_UNPROTECT)
-        found = find_later(&asking);
+        found = find_later(path);
     if (!found && (list == LIST_WRITE || list == LIST_SHOW || list == LIST_READ))
-        found = find_secret(&asking);
+        found = find_secret(path);
     if (found)
         *ret = (struct risk){found->value, found->why};
     return found;

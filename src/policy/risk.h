@@ -14,10 +14,10 @@ struct risk {
 
 /*
  * risk_find() - would it hand over what runs later outside, or a secret, if @path were added to @list? Looks
- * names of the sets up: a few hundred calls.
+ * the names of the sets up, a few hundred calls, once in two seconds.
  *
  * @home: of the user; NULL: not known. HOME of @env counts as well
- * @env:  whose variables lead to secrets; NULL: none
+ * @env:  whose variables lead to secrets; NULL: none. Known again by its address: it must not change
  * @list: LIST_WRITE, LIST_UNPROTECT, LIST_SHOW, LIST_READ or LIST_SOCKETS; of others nothing is known
  * @path: canonical; it need not be there
  * @ret:  filled where it would
