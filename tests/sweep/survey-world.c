@@ -1,7 +1,11 @@
 /* survey-world.c - see survey-world.h. */
 #include "survey-world.h"
 
+#include <sys/vfs.h>
+
 #define SETTLED_MS 2700 /* then a directory counts as left alone */
+
+static const uint64_t walked_ahead[] = {0x01021994, 0xef53, 0x794c7630}; /* tmpfs, ext4, overlayfs */
 
 int tree = -1;
 int go[2] = {-1, -1};
@@ -21,9 +25,13 @@ void put(const char *name, const char *text)
 int open_top(void)
 {
     int top = open(test_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct statfs status;
 
-    need(top >= 0 && pipe2(go, O_CLOEXEC) == 0);
-    return top;
+    need(top >= 0 && pipe2(go, O_CLOEXEC) == 0 && fstatfs(top, &status) == 0);
+    for (size_t i = 0; i < ARRAY_SIZE(walked_ahead); i++)
+        if ((uint64_t)status.f_type == walked_ahead[i])
+            return top;
+    test_skip("nobody has seen that trees are walked ahead on this file system");
 }
 
 struct timespec clock_of_files(void)
