@@ -165,7 +165,7 @@ result $? 'and nothing of it is lost'
 # --- how runs end --------------------------------------------------------------------------------------
 
 call in_session dev -- sh -c 'sleep 7001 </dev/null >/dev/null 2>&1 &'
-[ "$status" -eq 0 ] && there 7001
+[ "$status" -eq 0 ] && await there 7001
 result $? 'what a run leaves behind lives on'
 call in_session dev --timeout 1s --grace 100ms -- sh -c 'trap "" TERM; setsid sleep 7003 & sleep 7002'
 [ "$status" -eq 124 ] && gone 7002 && there 7001 && there 7003
