@@ -14,7 +14,7 @@ case ${CONFINE_BACKEND:-landlock}:${TMPDIR:-/tmp} in
 landlock:*) ;;
 *:/tmp* | *:/run* | *:/dev/shm*) export TMPDIR=/var/tmp ;;
 esac
-dir=$(mktemp -d "${TMPDIR:-/tmp}/confine-cli.XXXXXX") || exit 1
+dir=$(mktemp -d "${CONFINE_PLACES:-${TMPDIR:-/tmp}}/confine-cli.XXXXXX") || exit 1
 dir=$(cd "$dir" && pwd -P)
 # What is done at the end, by this shell alone. A child that a signal ends before it has put the traps aside runs them, and there
 # no command has a status of its own ("wait_for: No record of process"): no condition holds it back, an expansion does.

@@ -21,7 +21,7 @@ class Place:
 
     def __init__(self):
         # /tmp and /run are private in a view: the workspace lies elsewhere.
-        self.path = os.path.realpath(tempfile.mkdtemp(prefix="confine-runs.", dir="/var/tmp"))
+        self.path = os.path.realpath(tempfile.mkdtemp(prefix="confine-runs.", dir=os.environ.get("CONFINE_PLACES", "/var/tmp")))
         os.chmod(self.path, 0o755)
         self.work = os.path.join(self.path, "w")
         self.home = os.path.join(self.path, "home")

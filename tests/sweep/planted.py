@@ -21,6 +21,7 @@ from tap import Tap  # noqa: E402
 CONFINE = os.environ['CONFINE_STAGE'] + '/bin/confine'
 BACKENDS = os.environ.get('CONFINE_BACKENDS', 'namespace landlock').split()
 SETTINGS = os.environ['CONFINE_SETTINGS']  # tests/sweep/settings.c
+PLACES = os.environ.get('CONFINE_PLACES', '/var/tmp')
 SWEEP = os.environ['CONFINE_STAGE'] + '/libexec/confine/confine-sweep'
 os.environ.update(GIT_CONFIG_GLOBAL='/dev/null', GIT_CONFIG_SYSTEM='/dev/null', GIT_AUTHOR_NAME='a', GIT_AUTHOR_EMAIL='a@b',
                   GIT_COMMITTER_NAME='a', GIT_COMMITTER_EMAIL='a@b', HOME='/nonexistent-home-of-a-test')
@@ -46,7 +47,7 @@ class Tree:
     """A repository with a commit, a submodule, a nested repository, a bare one, a linked work tree, and settings and hooks that
     were there before."""
 
-    top = tempfile.mkdtemp(prefix='confine-planted.', dir='/var/tmp')
+    top = tempfile.mkdtemp(prefix='confine-planted.', dir=PLACES)
     path = top + '/w'
 
     def make(self):
@@ -88,7 +89,11 @@ class Tree:
             file.write(text)
 
     def __exit__(self, *_):
-        shutil.rmtree(self.path)
+        self.put_away()
+
+    def put_away(self):
+        """Not removed before the end: a file system may pass what was by one by one when it makes the next tree there."""
+        os.rename(self.path, tempfile.mkdtemp(dir=self.top) + '/w')
 
     def run(self, command, *words, backend='landlock', tree=True):
         report = tempfile.TemporaryFile()
@@ -282,7 +287,7 @@ def full_file_system(backend):
     if backend != 'landlock' or os.geteuid() != 0:
         tap.skip(name, 'one backend does, and who may mount')
         return
-    with tempfile.TemporaryDirectory(prefix='confine-planted.', dir='/var/tmp') as place:
+    with tempfile.TemporaryDirectory(prefix='confine-planted.', dir=PLACES) as place:
         os.chmod(place, 0o755)
         os.mkdir(place + '/w')
         script = """mount -t tmpfs -o size=400k,uid=65534,gid=65534,mode=755 none "$0/w" && cd "$0/w" &&
@@ -305,7 +310,7 @@ def settings_under_a_fault(backend):
         return
     faults = {'killed at the first': 'signal=KILL:when=1', 'killed at the second': 'signal=KILL:when=2', 'no exchange': 'error=EINVAL:when=1'}
     for how, fault in faults.items():
-        with tempfile.TemporaryDirectory(prefix='confine-planted.', dir='/var/tmp') as place:
+        with tempfile.TemporaryDirectory(prefix='confine-planted.', dir=PLACES) as place:
             subprocess.run(['git', 'init', '-q', place], check=True)
             with open(place + '/.git/config', 'a', encoding='ascii') as config:
                 config.write('[core]\n\tpager = ./x\n')
@@ -438,7 +443,7 @@ def surveyed():
         found = look(tree.path, *since, ahead=lambda command=command: subprocess.run(['sh', '-c', command], cwd=tree.path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
         alone = look(tree.path, *since)
         tap.ok(found == alone and (len(alone) > 1 or (name, command) in HONEST), f'behind a walk ahead: {name}', f'{found} {alone}')
-        shutil.rmtree(tree.path)
+        tree.put_away()
 
 
 def same_as_git():
@@ -447,7 +452,7 @@ def same_as_git():
               '!', 'a b', '  ', '\r\n', '-', '1', '[', ']', '.', '"q q"', '\\\\', 'true', '\nkey = value\n', '\nx\n', '\n[s "t"]\n', 'ž', '\n  n=1 ; c\n']
     rand = random.Random(7)
     wrong, whole = [], 0
-    with tempfile.TemporaryDirectory(prefix='confine-planted.', dir='/var/tmp') as place:
+    with tempfile.TemporaryDirectory(prefix='confine-planted.', dir=PLACES) as place:
         for i in range(900):
             text = '[core]\n' * rand.randrange(2) + ''.join(rand.choice(pieces) for _ in range(rand.randrange(1, 14)))
             with open(f'{place}/c', 'w', newline='') as file:
