@@ -36,11 +36,11 @@ def git(place, *words):
 
 
 def tick():
-    """Whatever was written so far is older than what comes: the kernel's clock for files has moved on."""
-    begun = time.clock_gettime(time.CLOCK_REALTIME_COARSE if hasattr(time, 'CLOCK_REALTIME_COARSE') else 5)
-    while time.clock_gettime(5) == begun:
+    """Whatever was written so far is older than what comes: the kernel's coarse clock has passed this moment. That it has moved is
+    not enough: a file's stamp may be of the fine one, which is ahead of a tick that is late."""
+    begun = time.clock_gettime(time.CLOCK_REALTIME)
+    while time.clock_gettime(5) <= begun:  # CLOCK_REALTIME_COARSE
         time.sleep(0.001)
-    time.sleep(0.002)
 
 
 class Tree:
