@@ -53,8 +53,9 @@ struct observe_message {
 };
 
 struct observe_setup {
-    int wire; /* a SOCK_SEQPACKET: messages out; in comes where calls are announced, as a descriptor with a
-                 byte, then a byte when the command starts; its end: all is over */
+    int wire;   /* a SOCK_SEQPACKET: messages out; in comes where calls are announced, as a descriptor with a
+                   byte, then a byte when the command starts; its end: all is over */
+    int reader; /* where it asks for memory that it may not read, see memory.h; -1: nowhere */
     const struct resolved *resolved;
     const struct plan *plan;
     const char *command; /* the word by which it is found; NULL: there is none */

@@ -1,5 +1,5 @@
 /*
- * retreat.c - what the observer keeps: its two descriptors, and the calls of which its work consists.
+ * retreat.c - what the observer keeps: its few descriptors, and the calls of which its work consists.
  *
  * It reads what the command wrote, so it is what the command would attack. It becomes the command's user,
  * without capabilities, and a filter leaves it looking: it opens by O_PATH alone, makes no socket and no
@@ -10,6 +10,7 @@
 #include "observe/retreat.h"
 
 #include "links/kernel_abi.h"
+#include "observe/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -86,13 +87,17 @@ static int load_filter(bool asks)
     return retreat_calls(code, at);
 }
 
-/* Everything but the wire, which becomes 1: nobody may wait for an end that is held here. */
+/* Everything but the wire, which becomes 1, and the reader: nobody may wait for an end that is held here. */
 static int keep_wire(const struct observe_setup *setup)
 {
-    if (dup2(setup->wire, OBSERVE_WIRE) != OBSERVE_WIRE || close(OBSERVE_LISTENER) != 0)
+    const bool reads = setup->reader >= 0;
+
+    if (dup2(setup->wire, OBSERVE_WIRE) != OBSERVE_WIRE || close(OBSERVE_LISTENER) != 0 ||
+        (reads && dup2(setup->reader, OBSERVE_READER) != OBSERVE_READER))
         return -errno;
-    if (kernel_call(SYS_close_range, OBSERVE_WIRE + 1, ~0U, 0, 0, 0, 0) < 0)
+    if (kernel_call(SYS_close_range, reads ? OBSERVE_READER + 1 : OBSERVE_WIRE + 1, ~0U, 0, 0, 0, 0) < 0)
         return -EIO;
+    memory_ask_at(reads ? OBSERVE_READER : -1);
     return fcntl(setup->wire, F_GETFD) < 0 ? 0 : -EIO; /* it was above */
 }
 

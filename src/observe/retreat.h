@@ -8,9 +8,10 @@
 
 struct sock_filter;
 
-/* Where its two descriptors are afterwards. */
+/* Where its descriptors are afterwards. */
 #define OBSERVE_LISTENER 0
 #define OBSERVE_WIRE     1
+#define OBSERVE_READER   2 /* if there is one */
 
 /* retreat() - before the first call is looked at. Return: 0 or -errno; then nothing must be looked at. */
 int retreat(const struct observe_setup *setup);

@@ -11,6 +11,8 @@
 #include "observe/retreat.h"
 #include "util/util.h"
 
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -209,6 +211,107 @@ TEST(a_string_ends_where_its_memory_does)
     check_int(memory_text(getpid(), 0, room, sizeof(room)), -EFAULT);
     memset(pages, 'x', 100);
     check_int(memory_text(getpid(), (uintptr_t)pages, room, sizeof(room)), -ENAMETOOLONG);
+}
+
+/* Who may not read asks who may: here one who has the same at the same address, and answers as it is told. */
+enum answers { HONEST, LATE_FIRST, REFUSED, TOO_MUCH, NEVER };
+
+static void answer_requests(int fd, enum answers how)
+{
+    struct memory_request request;
+    static struct memory_answer answer;
+
+    while (how != NEVER && read(fd, &request, sizeof(request)) == sizeof(request)) {
+        const size_t head = offsetof(struct memory_answer, bytes);
+        size_t size = (size_t)request.size;
+
+        memcpy(answer.bytes, (const void *)(uintptr_t)request.address, size);
+        answer.errnum = how == REFUSED ? EFAULT : 0;
+        answer.number = request.number - 1;
+        if (how == LATE_FIRST)
+            need(write(fd, &answer, head) > 0);
+        answer.number = request.number;
+        if (how == TOO_MUCH)
+            size++;
+        need(write(fd, &answer, head + (how == REFUSED ? 0 : size)) > 0);
+    }
+    for (;;)
+        pause();
+}
+
+static void be_unreadable(int fd, enum answers how)
+{
+    (void)how;
+    need(prctl(PR_SET_DUMPABLE, 0) == 0 && write(fd, "", 1) == 1);
+    for (;;)
+        pause();
+}
+
+static pid_t in_child(void (*act)(int, enum answers), int fd, enum answers how)
+{
+    pid_t pid = fork();
+
+    need(pid >= 0);
+    if (pid == 0) {
+        need(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
+        act(fd, how);
+        _exit(0);
+    }
+    return pid;
+}
+
+static void read_by_another(enum answers how, ssize_t expected)
+{
+    static const char name[] = "a/name/of/the/command";
+    const struct timeval limit = {.tv_usec = 200000};
+    int asking[2], told[2];
+    pid_t target, answering;
+    char room[64], byte;
+
+    need(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, asking) == 0 && pipe(told) == 0);
+    need(setsockopt(asking[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0);
+    if (geteuid() == 0)
+        need(setresgid(65534, 65534, 65534) == 0 && setresuid(65534, 65534, 65534) == 0);
+    target = in_child(be_unreadable, told[1], HONEST);
+    need(read(told[0], &byte, 1) == 1);
+    answering = in_child(answer_requests, asking[1], how);
+    memory_ask_at(-1);
+    check_int(memory_text(target, (uintptr_t)name, room, sizeof(room)), -EPERM);
+    memory_ask_at(asking[0]);
+    for (int i = 0; i < 2; i++) { /* the second time it is asked at once */
+        memset(room, 0, sizeof(room));
+        check_int(memory_text(target, (uintptr_t)name, room, sizeof(room)), expected);
+        if (expected > 0)
+            check_str(room, name);
+    }
+    memory_ask_at(-1);
+    kill(target, SIGKILL);
+    kill(answering, SIGKILL);
+}
+
+TEST(what_may_not_be_read_is_asked_for)
+{
+    read_by_another(HONEST, strlen("a/name/of/the/command"));
+}
+
+TEST(an_answer_to_another_question_is_passed_over)
+{
+    read_by_another(LATE_FIRST, strlen("a/name/of/the/command"));
+}
+
+TEST(an_answer_can_be_an_error)
+{
+    read_by_another(REFUSED, -EFAULT);
+}
+
+TEST(an_answer_that_is_too_long_is_none)
+{
+    read_by_another(TOO_MUCH, -EPERM);
+}
+
+TEST(nobody_answers)
+{
+    read_by_another(NEVER, -EPERM);
 }
 
 /* --- verdicts --------------------------------------------------------------------------------------------
@@ -422,7 +525,7 @@ static const struct kept_row {
 TEST_EACH(the_observer_has_given_up, struct kept_row, kept_rows)
 {
     struct resolved resolved = {.uid = getuid(), .gid = getgid()};
-    struct observe_setup setup = {.resolved = &resolved, .supervisor = getpid()};
+    struct observe_setup setup = {.reader = -1, .resolved = &resolved, .supervisor = getpid()};
     int ends[2], status = 0;
     pid_t pid;
 

@@ -281,6 +281,9 @@ static void add_denials(const struct report *report, struct sentences *sentences
             add_sentence(sentences,
                          " \"Permission denied\" for something outside the workspace may have been "
                          "the sandbox, not the program.");
+    } else if (count == 0 && denials->unreadable > 0) {
+        add_sentence(sentences, " What was refused is not known: %llu call%s could not be read.",
+                     (unsigned long long)denials->unreadable, denials->unreadable == 1 ? "" : "s");
     } else if (count == 0) {
         add_sentence(sentences, " No refused access was observed.");
     }

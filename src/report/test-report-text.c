@@ -147,6 +147,21 @@ TEST(a_name_says_nothing_to_who_reads_the_summary)
     check(strstr(summary, " This was the sandbox, not the program"));
 }
 
+TEST(what_could_not_be_read_is_no_silence)
+{
+    char summary[600];
+
+    report.outcome = (struct outcome){.kind = OUTCOME_EXITED, .status = 1};
+    report.denials.channel = "observer";
+    report.denials.known = true;
+    report_summary(&report, summary, sizeof(summary));
+    check_has(summary, " No refused access was observed.");
+    report.denials.unreadable = 2;
+    report_summary(&report, summary, sizeof(summary));
+    check_has(summary, " What was refused is not known: 2 calls could not be read.");
+    check(!strstr(summary, "No refused access"));
+}
+
 static const struct advice_row {
     const char *name;
     struct denial denial;

@@ -17,6 +17,7 @@
 #include "run/channel.h"
 #include "run/control.h"
 #include "run/gateway.h"
+#include "run/reader.h"
 #include "run/supervise.h"
 
 #include <errno.h>
@@ -102,6 +103,7 @@ static void see_gone(struct observer *observer, bool kills)
 int observer_start(struct observer *observer, const struct plan *plan, const char *tmp)
 {
     struct observe_setup setup = {.wire = observer->theirs,
+                                  .reader = observer->reader ? observer->reader->theirs : -1,
                                   .resolved = observer->resolved,
                                   .plan = plan,
                                   .command = observer->report->command ? observer->report->command[0] : NULL,
@@ -122,6 +124,8 @@ int observer_start(struct observer *observer, const struct plan *plan, const cha
         observe_serve(&setup);
     observer->pid = pid;
     observer->theirs = fd_close(observer->theirs);
+    if (observer->reader)
+        observer->reader->theirs = fd_close(observer->reader->theirs);
     children_except(pid);
     return 0;
 }

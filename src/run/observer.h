@@ -12,6 +12,7 @@ struct approval;
 struct audit;
 struct control;
 struct gateway;
+struct reader;
 
 struct observer {
     bool wanted;                       /* by the plan */
@@ -28,6 +29,7 @@ struct observer {
     struct report *report;
     struct control *control;   /* that is told at once; NULL: none */
     struct approval *approval; /* that answers what is held; NULL: nothing is */
+    struct reader *reader;     /* that reads for it; NULL: it reads itself */
     struct audit *audit;       /* that has the same from the kernel; NULL: nobody has */
     struct gateway *gateway;   /* that knows what the addresses of a listed network stand for */
     struct supervision *supervision;

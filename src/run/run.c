@@ -145,6 +145,10 @@ static int prepare(struct run *run, int standard[3])
     r = observer_begin(&run->observer, run->resolved, run->plan, run->report, run->control, &run->gateway);
     if (r < 0)
         return run_fail(run, -r, "prepare the observer");
+    r = run->observer.wanted ? reader_begin(&run->reader) : 0;
+    if (r < 0)
+        return run_fail(run, -r, "prepare to read for the observer");
+    run->observer.reader = &run->reader;
     r = audit_begin(&run->audit, run->resolved, run->plan, run->report);
     if (r < 0)
         return run_fail(run, -r, "prepare the reader of the kernel's audit");
@@ -273,6 +277,8 @@ int run_prepare_watch(struct run *run)
         run->supervision.parts[run->supervision.part_count++] = (struct part){&tmp_part, &run->tmp};
     if (run->approval.wanted) /* behind the channel that it asks over, and before whoever hands it calls */
         run->supervision.parts[run->supervision.part_count++] = (struct part){&approval_part, &run->approval};
+    if (run->reader.fd >= 0)
+        run->supervision.parts[run->supervision.part_count++] = (struct part){&reader_part, &run->reader};
     if (run->observer.wanted)
         run->supervision.parts[run->supervision.part_count++] = (struct part){&observer_part, &run->observer};
     if (run->audit.wanted) /* behind the observer: what that has not told by its end it never tells */
@@ -305,6 +311,7 @@ static void abandon(struct run *run)
     attest_end(&run->attestation);
     gateway_abandon(&run->gateway);
     observer_abandon(&run->observer);
+    reader_abandon(&run->reader);
     audit_abandon(&run->audit);
     approval_free(&run->approval);
     planted_end(&run->planted);
@@ -423,6 +430,7 @@ static void clear_run(struct run *run)
     terminal_clear(&run->terminal);
     gateway_clear(&run->gateway);
     observer_clear(&run->observer);
+    reader_clear(&run->reader);
     audit_clear(&run->audit);
     for (int fd = 0; fd < 3; fd++)
         run->relays.relay[fd] = (struct relay){.from = -1, .to = -1, .pipe = -1, .theirs = -1, .waiter = -1};

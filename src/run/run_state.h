@@ -13,6 +13,7 @@
 #include "run/limits.h"
 #include "run/observer.h"
 #include "run/planted.h"
+#include "run/reader.h"
 #include "run/relay.h"
 #include "run/signs.h"
 #include "run/spawn.h"
@@ -51,6 +52,7 @@ struct run {
     struct limits limits;
     struct signs signs;
     struct observer observer;
+    struct reader reader;
     struct audit audit;
     struct approval approval;
     struct supervision supervision;
