@@ -27,8 +27,9 @@ chmod 755 "$test_dir"
 setsid sh -c 'while kill -0 "$1" 2>/dev/null; do sleep 1; done; rm -rf "$2"' sh $$ "$test_dir" \
     </dev/null >/dev/null 2>&1 &
 test_warden=$!
-# A subshell that is ended before it has put the traps aside runs them: only this shell takes the directory away.
-trap '[ "${BASHPID:-$$}" != $$ ] || { rm -rf "$test_dir"; kill "$test_warden" 2>/dev/null; }' EXIT
+# A child that is ended before it has put the traps aside runs them, and no command has a status there (cli/tap.sh): only this shell
+# takes the directory away, which no status decides.
+trap 'case ${BASHPID:-$$} in $$) rm -rf "$test_dir"; kill "$test_warden" 2>/dev/null ;; esac' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 trap 'exit 129' HUP
