@@ -40,8 +40,8 @@ static bool is_kernels(const char *path)
     return path_contains("/proc", path) || path_contains("/sys", path) || path_contains("/dev", path);
 }
 
-/* @ret_wide: what was too much, as a warning */
-static char *find_grant(const struct resolved *resolved, const struct denial *denial, struct text *ret_wide)
+/* @wide: gets what was too much, as a warning */
+static char *find_grant(const struct resolved *resolved, const struct denial *denial, struct text *wide)
 {
     const char *slash = strrchr(denial->path, '/');
     char *value = in_directory[denial->operation] && slash && !denial->within
@@ -51,8 +51,7 @@ static char *find_grant(const struct resolved *resolved, const struct denial *de
     /* A file right below the top is narrow; a directory there is half the machine. */
     if (value && (in_directory[denial->operation] || denial->operation == DENIAL_METADATA) &&
         is_wide(resolved, value)) {
-        if (ret_wide)
-            text_addf(ret_wide, "would hand over all of %s", QUOTE(value));
+        text_addf(wide, "would hand over all of %s", QUOTE(value));
         free(value);
         value = NULL;
         errno = 0;
@@ -115,29 +114,19 @@ static int fill_network(const struct resolved *resolved, struct denial *denial)
     return denial->value ? 0 : -ENOMEM;
 }
 
-static const struct {
-    const char *key;
-    enum list list;
-} grant_lists[] = {{"write", LIST_WRITE},
-                   {"read", LIST_READ},
-                   {"show", LIST_SHOW},
-                   {"unprotect", LIST_UNPROTECT},
-                   {"sockets", LIST_SOCKETS}};
-
 /* What the grant would hand over, or where none was found, one for the path alone; or else @wide. What is
  * protected is offered all the same: whoever reads the option reads the name of what it opens. Return: 0 or
  * -ENOMEM. */
-static int weigh_grant(const struct resolved *resolved, struct denial *denial, const char *key,
+static int weigh_grant(const struct resolved *resolved, struct denial *denial, enum list list,
                        struct text *wide)
 {
     const char *paths[] = {denial->value ? denial->value : denial->path, denial->also};
     struct risk risk = {0};
     struct text text = {0};
 
-    for (size_t i = 0; i < ARRAY_SIZE(grant_lists); i++)
-        for (size_t j = 0; j < ARRAY_SIZE(paths); j++)
-            if (!risk.item && paths[j] && strcmp(grant_lists[i].key, key) == 0)
-                (void)risk_find(resolved->home, resolved->env.items, grant_lists[i].list, paths[j], &risk);
+    for (size_t i = 0; i < ARRAY_SIZE(paths) && !risk.item; i++)
+        if (paths[i])
+            (void)risk_find(resolved->home, resolved->env.items, list, paths[i], &risk);
     if (!risk.item) {
         denial->warning = wide->data;
         wide->data = NULL;
@@ -145,7 +134,7 @@ static int weigh_grant(const struct resolved *resolved, struct denial *denial, c
     }
     risk_say(&risk, &text);
     denial->warning = text.data;
-    if (strcmp(key, "unprotect") != 0) {
+    if (list != LIST_UNPROTECT) {
         free(denial->value);
         denial->value = NULL;
         denial->key = NULL;
@@ -179,14 +168,6 @@ static char *find_unprotect(const struct resolved *resolved, const struct denial
     return strdup(found.names[0]);
 }
 
-static bool is_locked(const struct policy *policy, const char *key)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(grant_lists); i++)
-        if (strcmp(grant_lists[i].key, key) == 0)
-            return policy->locked_lists >> grant_lists[i].list & 1;
-    return false;
-}
-
 /* In a run that may write nothing a grant alone would be refused: another mode; a workspace, which is
  * protected where that is due, for what lies in the start directory; or the mode besides the grant. Return: 1
  * when that is all, 0, or -ENOMEM. */
@@ -212,26 +193,34 @@ static int fill_mode(const struct resolved *resolved, struct denial *denial)
     return denial->value ? 1 : -ENOMEM;
 }
 
-/* What is granted, and by which key. Return: owned; NULL: nothing, or errno says that there is no memory. */
-static char *find_value(const struct resolved *resolved, struct denial *denial, enum denial_rule rule,
-                        size_t index, struct text *wide)
+/* The list of a policy that an entry would have granted it in. */
+static enum list find_list(const struct denial *denial, enum denial_rule rule)
+{
+    if (rule == DENIAL_BY_PROTECT)
+        return LIST_UNPROTECT;
+    if (rule == DENIAL_BY_HIDE)
+        return LIST_SHOW;
+    if (denial->surface == SURFACE_UNIX_PATH)
+        return LIST_SOCKETS;
+    return denial->operation == DENIAL_READ || denial->operation == DENIAL_EXECUTE ? LIST_READ : LIST_WRITE;
+}
+
+/* That entry. Return: owned; NULL: nothing, or errno says that there is no memory. */
+static char *find_value(const struct resolved *resolved, struct denial *denial, enum list list, size_t index,
+                        struct text *wide)
 {
     errno = 0;
-    return rule == DENIAL_BY_PROTECT ? find_unprotect(resolved, denial, index, &denial->also)
-           : denial->surface == SURFACE_UNIX_PATH || rule == DENIAL_BY_HIDE
-               ? strdup(denial->path)
-               : find_grant(resolved, denial, wide);
+    if (list == LIST_UNPROTECT)
+        return find_unprotect(resolved, denial, index, &denial->also);
+    return list == LIST_SHOW || list == LIST_SOCKETS ? strdup(denial->path)
+                                                     : find_grant(resolved, denial, wide);
 }
 
 int denial_fill_grant(const struct resolved *resolved, struct denial *denial, enum denial_rule rule,
                       size_t index)
 {
-    bool reads = denial->operation == DENIAL_READ || denial->operation == DENIAL_EXECUTE;
-    const char *key = rule == DENIAL_BY_PROTECT              ? "unprotect"
-                      : rule == DENIAL_BY_HIDE               ? "show"
-                      : denial->surface == SURFACE_UNIX_PATH ? "sockets"
-                      : reads                                ? "read"
-                                                             : "write";
+    const enum list list = find_list(denial, rule);
+    const bool locked = resolved->policy->locked_lists >> list & 1;
     struct text wide = {0};
     int r;
 
@@ -240,27 +229,26 @@ int denial_fill_grant(const struct resolved *resolved, struct denial *denial, en
         return 0;
     if (denial->address)
         return fill_network(resolved, denial);
-    if (resolved->mode == MODE_READ_ONLY && strcmp(key, "write") == 0) {
+    if (resolved->mode == MODE_READ_ONLY && list == LIST_WRITE) {
         r = fill_mode(resolved, denial);
         if (r != 0)
             return r < 0 ? r : 0;
     }
-    denial->value = find_value(resolved, denial, rule, index, &wide);
+    denial->value = find_value(resolved, denial, list, index, &wide);
     if (!denial->value && errno)
         return -ENOMEM;
     /* An option that is shown works. No policy file can name what is no UTF-8, and what it would name instead
      * is another path. */
     if (denial->value &&
-        (!utf8_valid(denial->value) || is_locked(resolved->policy, key) ||
-         (strcmp(key, "write") == 0 && never_grants(resolved, LIST_WRITE, denial->value)) ||
-         (strcmp(key, "sockets") == 0 && never_grants(resolved, LIST_SOCKETS, denial->value)))) {
-        if (utf8_valid(denial->value) && !is_locked(resolved->policy, key))
+        (!utf8_valid(denial->value) || locked ||
+         ((list == LIST_WRITE || list == LIST_SOCKETS) && never_grants(resolved, list, denial->value)))) {
+        if (utf8_valid(denial->value) && !locked)
             text_addf(&wide, "would be refused for %s, whoever asks", QUOTE(denial->value));
         free(denial->value);
         denial->value = NULL;
     }
-    denial->key = denial->value ? key : NULL;
-    r = weigh_grant(resolved, denial, key, &wide);
+    denial->key = denial->value ? list_name(list) : NULL;
+    r = weigh_grant(resolved, denial, list, &wide);
     denial->writes = denial->writes && denial->key;
     text_free(&wide);
     return r;
