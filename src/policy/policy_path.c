@@ -234,29 +234,21 @@ void explain_resolved(const struct resolved *resolved, struct text *text)
         text_addf(text, "%-10s %s\n", "warning", resolved->warnings.items[i]);
 }
 
-/* What the policy allows; the others are nobody's to refuse. */
-static bool lets_read(const struct resolved *resolved, const struct answer *answer)
+/* Does the policy allow it? @granted: by the grants, which say whether it may be read, or written */
+static bool lets(const struct resolved *resolved, const struct answer *answer, bool granted)
 {
     bool hidden = answer->hidden && !answer->hidden->held;
     bool device = answer->special && answer->special->grant == GRANT_DEVICE;
 
-    return resolved->mode == MODE_DANGER_FULL_ACCESS || (!hidden && (answer->read || device));
-}
-
-static bool lets_write(const struct resolved *resolved, const struct answer *answer)
-{
-    bool hidden = answer->hidden && !answer->hidden->held;
-    bool device = answer->special && answer->special->grant == GRANT_DEVICE;
-
-    return resolved->mode == MODE_DANGER_FULL_ACCESS || (!hidden && (answer->write || device));
+    return resolved->mode == MODE_DANGER_FULL_ACCESS || (!hidden && (granted || device));
 }
 
 /* Where a file's mode or owner lets less than the policy. In a private place it is another file. */
 static void say_modes(const struct resolved *resolved, const struct answer *answer, const char *canonical,
                       const struct path_modes *modes, struct text *text)
 {
-    bool read = lets_read(resolved, answer) && modes->there && !modes->read;
-    bool write = lets_write(resolved, answer) && !modes->write;
+    bool read = lets(resolved, answer, answer->read) && modes->there && !modes->read;
+    bool write = lets(resolved, answer, answer->write) && !modes->write;
 
     if (!modes->known || is_replaced(answer, canonical) || (!read && !write))
         return;
@@ -303,8 +295,8 @@ static json_t *make_path(const struct resolved *resolved, const char *canonical,
     say_answer(resolved, &answer, canonical, &rule);
     failed =
         rule.failed || !object || value_set_path(object, "path", canonical) < 0 ||
-        json_object_set_new(object, "read", json_boolean(lets_read(resolved, &answer))) != 0 ||
-        json_object_set_new(object, "write", json_boolean(lets_write(resolved, &answer))) != 0 ||
+        json_object_set_new(object, "read", json_boolean(lets(resolved, &answer, answer.read))) != 0 ||
+        json_object_set_new(object, "write", json_boolean(lets(resolved, &answer, answer.write))) != 0 ||
         json_object_set_new(object, "mode", make_modes(modes)) != 0 ||
         json_object_set_new(object, "connect", json_boolean(everything || (answer.special && !device))) !=
             0 ||
