@@ -162,7 +162,7 @@ result $? 'the start directory does not bring it back'
 mkdir -p "$place/ws" "$place/other/sub"
 echo first >"$place/other/sub/file"
 beside() { # OPTION... -- COMMAND...
-    (cd "$place/ws" && call "$confine" run $backend --hide '!@credentials' -m workspace-write -w . "$@")
+    call env -C "$place/ws" "$confine" run $backend --hide '!@credentials' -m workspace-write -w . "$@"
 }
 hint="confine: warning: private-place: /tmp is the run's own, and $place/other is not there (--read $place/other shows it)"
 beside -- sh -c "cat '$place/other/sub/file' ../other/sub/none; exit 1"
@@ -175,9 +175,11 @@ beside --read "$place/other" -- sh -c "cat ../other/sub/file '$place/ws/none'"
 is "output" "$(cat "$dir/out")" first && ! grep -q private-place "$dir/err"
 result $? 'with that it is there, and nothing is said'
 beside -- sh -c "test ! -e '$place/other/sub/file'"
-beside -- sh -c "cat '$place/none' '$place/ws/none' /etc/none /dev/none; exit 1" && why "status 0"
-! grep -q private-place "$dir/err"
-result $? 'nothing is said of what is nowhere, or where the command was content'
+[ "$status" -eq 0 ] && ! grep -q private-place "$dir/err"
+result $? 'nothing is said where the command was content'
+beside -- sh -c "cat '$place/none' '$place/ws/none' /etc/none /dev/none; exit 7"
+[ "$status" -eq 7 ] && ! grep -q private-place "$dir/err"
+result $? 'nor of what is nowhere'
 beside --report "$dir/report" -- sh -c "cat $place/other/sub/file"
 grep -qF "Not there inside, because that place is private: $place/other; ask for --read $place/other." "$dir/report" && valid "$dir/report"
 result $? 'a summary says it too'
