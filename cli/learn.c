@@ -15,6 +15,7 @@
 #include "kernel/program.h"
 #include "policy/accounts.h"
 #include "policy/policy_keys.h"
+#include "report/absent.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -252,7 +253,7 @@ static void tell_left(const struct strings *left, const char *why, struct text *
 static void tell_absent(const json_t *report, struct text *text)
 {
     const json_t *warnings = json_object_get(report, "warnings");
-    static const char reason[] = "private-place: "; /* of report/absent.c */
+    static const char reason[] = ABSENT_REASON ":";
 
     for (size_t i = 0; i < json_array_size(warnings); i++) {
         const char *warning = json_string_value(json_array_get(warnings, i));

@@ -9,13 +9,12 @@
  */
 #include "report/absent.h"
 
-#include "policy/resolve_internal.h"
 #include "policy/risk.h"
+#include "report/report.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define ABSENT_MOST 3
 
@@ -144,7 +143,7 @@ void absent_find(struct report *report)
         const char *path = report->absent.items[i];
 
         r = strings_addf(&report->warnings,
-                         "private-place: %.*s is the run's own, and %s is not there (--read %s shows it)",
+                         ABSENT_REASON ": %.*s is the run's own, and %s is not there (--read %s shows it)",
                          (int)find_place(path) - 1, path, QUOTE(path), QUOTE(path));
     }
 }

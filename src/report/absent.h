@@ -4,7 +4,10 @@
 #ifndef CONFINE_REPORT_ABSENT_H
 #define CONFINE_REPORT_ABSENT_H
 
-#include "report/report.h"
+/* How such a warning begins. */
+#define ABSENT_REASON "private-place"
+
+struct report;
 
 /*
  * absent_find() - after a run that ended with an error: what its words name in a place that is private
