@@ -2,7 +2,8 @@
  * policy.c - `confine policy`: the policy in force, and what holds for a path.
  *
  * Should:  show where every entry comes from, and read the same layers as a run; say what a file's mode
- * refuses although the policy does not. Mustn't: start anything or create anything.
+ *          refuses although the policy does not.
+ * Mustn't: create anything, or run a command.
  */
 #include "cli/cli.h"
 #include "cli/confinement.h"

@@ -23,9 +23,8 @@ struct view_known;
 struct builder {
     const struct resolved *resolved;
     struct view_known *known; /* namespace_hidden.c: one for each hidden path; NULL in other backends */
-    struct lookup
-        covering;   /* the same: by the directory that may be covered, the first of what is hidden in it */
-    size_t granted; /* the same: 1 + the last of the paths that is granted */
+    struct lookup covering;   /* the same: by a directory that may be covered, the first hidden in it */
+    size_t granted;           /* the same: 1 + the last of the paths that is granted */
     const struct host *host;
     struct plan *plan;
     bool supervised;

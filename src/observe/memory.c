@@ -2,7 +2,7 @@
  * memory.c - reading a process that may change, or be anything, while it is read.
  *
  * Mustn't: read across the end of a page in one piece: what lies behind it may be missing, and the string be
- * whole all the same. Mustn't: believe a length that was read.
+ *          whole all the same; believe a length that was read.
  */
 #include "observe/memory.h"
 
@@ -13,9 +13,10 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#define MOSTLY 256 /* a name is seldom longer */
-#define PAGE_LEAST                                                                                           \
-    ((size_t)MEMORY_PIECE) /* no page of any kernel is smaller, so none ends between two of these */
+#define MOSTLY     256   /* a name is seldom longer */
+#define PAGE_LEAST 4096U /* no page of any kernel is smaller, so none ends between two of these */
+
+_Static_assert(MEMORY_PIECE >= PAGE_LEAST, "no more than that is read at once");
 
 static struct {
     int fd;

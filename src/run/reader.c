@@ -27,7 +27,7 @@
 #define SCOPE       "/proc/sys/kernel/yama/ptrace_scope"
 #define ANSWER_S    2  /* how long the observer waits for one */
 #define TURN        64 /* answers, before the rest of the loop has its turn */
-#define GENERATIONS 64 /* a process has at most so many between itself and us */
+#define GENERATIONS 64 /* one that has more between itself and us is not read */
 
 #define CAPABILITY_SYS_PTRACE 19
 

@@ -1,11 +1,14 @@
 /*
  * keyring.c - the session keyring as a command finds it, or leaves it to the next.
  *
- *     keyring                                   prints its name, its rights, the keys in it, and whether one
- *                                               more is taken
- *     keyring make NAME RIGHTS COMMAND [ARG]... joins the keyring NAME, puts a key in it, sets its rights,
- * and runs the rest; RIGHTS in hexadecimal keyring fill COMMAND [ARG]...             makes keys until the
- * user's are used up, and runs the rest
+ *     keyring
+ *         prints its name, its rights, the keys in it, and whether one more is taken
+ *
+ *     keyring make NAME RIGHTS COMMAND [ARG]...
+ *         joins the keyring NAME, puts a key in it, sets its rights (hexadecimal), and runs the rest
+ *
+ *     keyring fill COMMAND [ARG]...
+ *         makes keys until the user's are used up, and runs the rest
  */
 #include "../../links/kernel_abi.h"
 
