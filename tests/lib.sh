@@ -17,6 +17,7 @@
 
 set -u
 umask 022
+ulimit -Sn 1024 # open files, as a login has them
 test_number=0
 test_failed=0
 unset POSIXLY_CORRECT

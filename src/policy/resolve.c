@@ -113,6 +113,7 @@ int resolve_policy(const struct policy *policy, char *const *env, struct resolve
     *resolved = (struct resolved){.policy = policy, .workspace_fd = -1, .cwd_fd = -1, .cache_lock = -1};
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
         resolved->descriptor_limit = limit.rlim_cur;
+    path_watch_limit(resolved->descriptor_limit);
     r = resolve_steps(&resolving);
     resolving_end(&resolving);
     if (r < 0)

@@ -107,6 +107,10 @@ struct resolving {
  * `/`. */
 int path_parent(const char *path, char **ret_parent, const char **ret_name);
 
+/* path_watch_limit() - the soft limit of open files is raised when a path gets a descriptor in its upper
+ * half, and not only when there is none left: the run needs some as well. @limit: as it is */
+void path_watch_limit(uint64_t limit);
+
 /*
  * path_open() - open what an absolute name leads to, once.
  *

@@ -42,15 +42,32 @@ void opened_free(struct opened *opened)
     strings_free(&opened->links);
 }
 
-/* Descriptors are one per path: the soft limit is raised when it is in the way, never lowered again. */
+static uint64_t raise_from = UINT64_MAX; /* this descriptor */
+
+void path_watch_limit(uint64_t limit)
+{
+    raise_from = limit / 2;
+}
+
+/* Descriptors are one per path. Never lowered again. */
 static bool raise_descriptor_limit(void)
 {
     struct rlimit limit;
 
+    raise_from = UINT64_MAX;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max)
         return false;
     limit.rlim_cur = limit.rlim_max;
     return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+/* The upper half of the limit is for whoever opens something after the paths. Where it cannot be raised, that
+ * is said by the first who has none left. */
+static int leave_room(int fd)
+{
+    if (fd >= 0 && (uint64_t)fd >= raise_from)
+        (void)raise_descriptor_limit();
+    return fd;
 }
 
 static int open_at(int at, const char *name, int flags)
@@ -59,7 +76,7 @@ static int open_at(int at, const char *name, int flags)
         int fd = openat(at, name, O_PATH | O_CLOEXEC | flags);
 
         if (fd >= 0)
-            return fd;
+            return leave_room(fd);
         if (errno != EMFILE || raised || !raise_descriptor_limit())
             return -errno;
     }
@@ -72,7 +89,7 @@ static int open_plain(const char *path)
         int fd = object_open(AT_FDCWD, path, 0, RESOLVE_NO_SYMLINKS);
 
         if (fd != -EMFILE || raised || !raise_descriptor_limit())
-            return fd;
+            return leave_room(fd);
     }
 }
 

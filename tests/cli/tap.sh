@@ -4,6 +4,7 @@
 # removed at the end, also when the test is told to end.
 set -u
 export LC_ALL=C
+ulimit -Sn 1024 # open files, as a login has them
 here=$(cd "$(dirname "$0")" && pwd)
 : "${CONFINE_STAGE:?directory with bin/confine}"
 confine=$CONFINE_STAGE/bin/confine
