@@ -323,7 +323,7 @@ int policy_extend(struct policy *policy, const char *name, const struct reading_
         _cleanup_fd_ int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
         if (fd < 0) {
-            result = refuse_open(path, errno, error);
+            (void)refuse_open(path, errno, error);
             return error_hint(error, "%s extends it: make it, or correct its name there", WHERE(origin));
         }
         result = check_file(fd, path, (uid_t)-1, error);

@@ -36,7 +36,7 @@
 static bool reads_others(void)
 {
     _cleanup_fd_ int fd = open(SCOPE, O_RDONLY | O_CLOEXEC);
-    char scope;
+    char scope = 0;
 
     return fd < 0 ? errno == ENOENT : read(fd, &scope, 1) == 1 && scope == '0';
 }
