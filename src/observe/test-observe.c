@@ -262,11 +262,12 @@ static pid_t in_child(void (*act)(int, enum answers), int fd, enum answers how)
 
 static void read_by_another(enum answers how, ssize_t expected)
 {
-    static const char name[] = "a/name/of/the/command";
-    const struct timeval limit = {.tv_usec = 200000};
+    static const char name[64] = "a/name/of/the/command"; /* as much as is asked for */
+    const struct timeval limit =
+        how == NEVER ? (struct timeval){.tv_usec = 1000} : (struct timeval){.tv_sec = 60};
     int asking[2], told[2];
     pid_t target, answering;
-    char room[64], byte;
+    char room[sizeof(name)], byte;
 
     need(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, asking) == 0 && pipe(told) == 0);
     need(setsockopt(asking[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0);
