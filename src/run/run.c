@@ -101,6 +101,32 @@ struct relays_limit run_output_limit(const struct run *run)
         .most = policy->limit_output, .ends = policy->limit_output_end, .outlived = run->plan->joined};
 }
 
+/* Whoever sees what the command does, and answers for it. */
+static int prepare_watchers(struct run *run)
+{
+    int r =
+        observer_begin(&run->observer, run->resolved, run->plan, run->report, run->control, &run->gateway);
+
+    if (r < 0)
+        return run_fail(run, -r, "prepare the observer");
+    r = run->observer.wanted ? reader_begin(&run->reader) : 0;
+    if (r < 0)
+        return run_fail(run, -r, "prepare to read for the observer");
+    run->observer.reader = &run->reader;
+    r = audit_begin(&run->audit, run->resolved, run->plan, run->report);
+    if (r < 0)
+        return run_fail(run, -r, "prepare the reader of the kernel's audit");
+    run->observer.audit = run->audit.wanted ? &run->audit : NULL;
+    approval_begin(&run->approval, run->resolved, run->report, run->control, &run->observer,
+                   run->plan->gateway && !run->plan->advisory && !run->resolved->session &&
+                       run->resolved->policy->network == NETWORK_LISTED &&
+                       !(run->resolved->policy->locked_lists & UINT64_C(1) << LIST_ALLOW));
+    if (run->resolved->policy->ask_ms > 0 && !run->approval.wanted)
+        return error_set(&run->report->error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "no-approval",
+                         "option --ask: this backend holds no calls");
+    return 0;
+}
+
 static int prepare(struct run *run, int standard[3])
 {
     struct relays_limit limit;
@@ -142,24 +168,9 @@ static int prepare(struct run *run, int standard[3])
         return run_fail(run, -r, "make the relays");
     if (!run->relays.heard) /* a device, which takes the words unseen */
         run->signs.signatures = NULL;
-    r = observer_begin(&run->observer, run->resolved, run->plan, run->report, run->control, &run->gateway);
+    r = prepare_watchers(run);
     if (r < 0)
-        return run_fail(run, -r, "prepare the observer");
-    r = run->observer.wanted ? reader_begin(&run->reader) : 0;
-    if (r < 0)
-        return run_fail(run, -r, "prepare to read for the observer");
-    run->observer.reader = &run->reader;
-    r = audit_begin(&run->audit, run->resolved, run->plan, run->report);
-    if (r < 0)
-        return run_fail(run, -r, "prepare the reader of the kernel's audit");
-    run->observer.audit = run->audit.wanted ? &run->audit : NULL;
-    approval_begin(&run->approval, run->resolved, run->report, run->control, &run->observer,
-                   run->plan->gateway && !run->plan->advisory && !run->resolved->session &&
-                       run->resolved->policy->network == NETWORK_LISTED &&
-                       !(run->resolved->policy->locked_lists & UINT64_C(1) << LIST_ALLOW));
-    if (run->resolved->policy->ask_ms > 0 && !run->approval.wanted)
-        return error_set(&run->report->error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "no-approval",
-                         "option --ask: this backend holds no calls");
+        return r;
     /* /dev/stdout and /dev/stderr open these pipes anew, by their owner and mode. */
     for (int fd = 0; fd < 3 && run->resolved->switch_user; fd++)
         if (standard[fd] != fd && !run->terminal.on[fd] &&

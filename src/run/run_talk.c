@@ -98,14 +98,16 @@ static int chain_cannot(struct run *run, int32_t value)
     return host_lack_error(&run->report->error, &lack, "the namespaces of this run");
 }
 
-/* observe-run has handed its calls over, or says why it cannot. */
-static int take_observed(struct run *run, struct handed_over *handed, int errnum, pid_t writer)
+/* observe-run has handed its calls over, or says why it cannot. @here: it is known who becomes the command */
+static int take_observed(struct run *run, struct handed_over *handed, int errnum, pid_t writer, bool here)
 {
     int r = handed->count > 1 ? -EPROTO
                               : observer_take(&run->observer, handed->count == 1 ? handed->fd[0] : -1, errnum,
                                               writer, run->plan);
 
     handed_close(handed);
+    if (r == 0 && here && observer_adopt(&run->observer, run->becoming) < 0)
+        r = -EPROTO;
     if (r < 0)
         return run_fail(run, -r, r == -EPROTO ? "understand the chain" : "start the observer");
     return 0;
@@ -141,6 +143,23 @@ static int check_user(struct run *run)
               "the command would run as user %u and group %u, not as %u and %u", (unsigned)run->becoming_uid,
               (unsigned)run->becoming_gid, (unsigned)run->resolved->uid, (unsigned)run->resolved->gid);
     return error_hint(&run->report->error, "the command was not started; please report this");
+}
+
+/* HERE: whoever wrote it waits for its checks, and becomes the command. */
+static int take_here(struct run *run, const struct handed_over *handed, pid_t writer)
+{
+    run->becoming = writer;
+    run->becoming_uid = handed->uid;
+    run->becoming_gid = handed->gid;
+    if (observer_adopt(&run->observer, writer) < 0) /* it is the last link's, or comes later */
+        return run_fail(run, EPROTO, "understand the chain");
+    if (run->plan->pid_namespace)
+        run->becoming_fd = (int)kernel_call(SYS_pidfd_open, writer, 0, 0, 0, 0, 0);
+    if (run->plan->pid_namespace && run->becoming_fd < 0)
+        return run_fail(run, -run->becoming_fd, "hold on to the command");
+    if (makes_listeners(run) && gateway_make(&run->gateway, writer) < 0)
+        return -EPROTO;
+    return run->checks_due ? send_checks(run, false) : 0;
 }
 
 /* GUARD, HERE and RESULTS: the guard is a process of its own, so its word may come at any point. Everything
@@ -179,10 +198,8 @@ static int collect(struct run *run, struct channel_results *results, size_t *ret
             terminal_take(&run->terminal, handed.fd[0], writer))
             continue;
         if (word && message.word.type == CHANNEL_OBSERVED) {
-            int r = take_observed(run, &handed, message.word.value, writer);
+            int r = take_observed(run, &handed, message.word.value, writer, here);
 
-            if (r == 0 && here && observer_adopt(&run->observer, run->becoming) < 0)
-                r = run_fail(run, EPROTO, "understand the chain");
             if (r < 0)
                 return r;
             continue;
@@ -192,20 +209,11 @@ static int collect(struct run *run, struct channel_results *results, size_t *ret
             return chain_cannot(run, message.word.value);
         if (may_be_command(run, writer) && !here && word && message.word.type == CHANNEL_HERE &&
             message.word.value == CHANNEL_VERSION) {
+            int r = take_here(run, &handed, writer);
+
+            if (r < 0)
+                return r;
             here = true;
-            run->becoming = writer;
-            run->becoming_uid = handed.uid;
-            run->becoming_gid = handed.gid;
-            if (observer_adopt(&run->observer, writer) < 0) /* it is the last link's, or comes later */
-                return run_fail(run, EPROTO, "understand the chain");
-            if (run->plan->pid_namespace)
-                run->becoming_fd = (int)kernel_call(SYS_pidfd_open, writer, 0, 0, 0, 0, 0);
-            if (run->plan->pid_namespace && run->becoming_fd < 0)
-                return run_fail(run, -run->becoming_fd, "hold on to the command");
-            if (makes_listeners(run) && gateway_make(&run->gateway, writer) < 0)
-                return -EPROTO;
-            if (run->checks_due && send_checks(run, false) < 0)
-                return -EPROTO;
         } else if (here && writer == run->becoming && *ret_size == 0 &&
                    message.word.type == CHANNEL_RESULTS) {
             memcpy(results, &message.results, (size_t)size);
@@ -218,6 +226,23 @@ static int collect(struct run *run, struct channel_results *results, size_t *ret
         }
     }
     return 0;
+}
+
+/* What works beside the command, from its first step on. */
+static int begin_beside(struct run *run)
+{
+    int r = gateway_open(&run->gateway);
+
+    if (r < 0)
+        return r;
+    r = run->plan->foreign ? foreign_hold(run->pid, run->becoming) : 0;
+    if (r < 0)
+        return run_fail(run, -r, "hold the process in front of the command");
+    r = audit_adopt(&run->audit, run->becoming);
+    if (r < 0)
+        return run_fail(run, -r, "start the reader of the kernel's audit");
+    r = observer_go(&run->observer);
+    return r < 0 ? run_fail(run, -r, "tell the observer") : 0;
 }
 
 static int talk(struct run *run)
@@ -266,20 +291,10 @@ static int talk(struct run *run)
     if (r < 0)
         return r;
     r = run_refuse_abandoned(run);
+    if (r == 0)
+        r = begin_beside(run);
     if (r < 0)
         return r;
-    r = gateway_open(&run->gateway);
-    if (r < 0)
-        return r;
-    r = run->plan->foreign ? foreign_hold(run->pid, run->becoming) : 0;
-    if (r < 0)
-        return run_fail(run, -r, "hold the process in front of the command");
-    r = audit_adopt(&run->audit, run->becoming);
-    if (r < 0)
-        return run_fail(run, -r, "start the reader of the kernel's audit");
-    r = observer_go(&run->observer);
-    if (r < 0)
-        return run_fail(run, -r, "tell the observer");
     r = channel_send(run->channel, &go, sizeof(go), NULL, 0);
     /* Closing the canaries takes longer than the command may need to start. None of them has a name by now
      * that the command could reach. */
