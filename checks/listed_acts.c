@@ -352,7 +352,7 @@ int listed_associate(const struct order *order, struct answer *answer)
 {
     unsigned char datagram[10 + MARK_SIZE - 1] = {0, 0, 0, 1};
     char text[64];
-    union name there;
+    union name there = {0};
     int fd = talk_proxy(), result = fd < 0 ? -fd : talk_greet_socks(fd, 3, "0.0.0.0", 7, 0, &there);
 
     (void)answer;

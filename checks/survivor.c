@@ -70,14 +70,14 @@ static int find_holder(const struct trial *trial, pid_t *ret_pid)
 
 int survivor_look(struct trial *trial)
 {
-    pid_t holder;
+    pid_t holder = 0;
 
     return trial->answer.errnum != 0 ? 0 : find_holder(trial, &holder);
 }
 
 void survivor_finish(struct trial *trial)
 {
-    pid_t holder;
+    pid_t holder = 0;
 
     if (find_holder(trial, &holder) == 1 && holder > 0)
         kill(holder, SIGKILL);

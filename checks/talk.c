@@ -288,7 +288,7 @@ int talk_greet_socks(int fd, unsigned char command, const char *name, size_t siz
                      union name *ret_address)
 {
     unsigned char message[MESSAGE] = {5, command, 0, 3, (unsigned char)size};
-    char answer[DATA_SIZE];
+    char answer[DATA_SIZE] = "";
     int result = talk_say(fd, "\5\1\0", 3, answer);
 
     if (result == 0 && (answer[0] != 5 || answer[1] != 0))

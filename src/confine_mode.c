@@ -2,8 +2,9 @@
  * confine_mode.c - which mode is in force for one call.
  *
  * Should:  need nothing but its arguments, so that a harness can decide before it asks anybody or starts
- * anything. Mustn't: take an approval for more than it is: one that widens nothing is a mistake of the
- * caller's, and what a person said yes to would not be what happens.
+ *          anything.
+ * Mustn't: take an approval for more than it is: one that widens nothing is a mistake of the caller's, and
+ *          what a person said yes to would not be what happens.
  */
 #include "confine.h"
 
@@ -30,26 +31,20 @@ int confine_effective_mode(const char *approved, const char *session, const char
 {
     const char *const asked[] = {deployment, session, approved};
     static const char *const from[] = {"default", "session", "approved"};
-    int mode = 0, by = 0;
+    const int usual = session ? 1 : 0, by = approved ? 2 : usual;
+    int mode[3] = {0};
 
     if (!ret_mode || !ret_from)
         return CONFINE_E_ARGUMENT;
     *ret_mode = *ret_from = NULL;
-    for (int i = 0; i < 3; i++) /* a name that is wrong is wrong also where another one wins */
-        if (asked[i] && find_mode(asked[i]) < 0)
+    for (int i = 0; i < 3; i++) { /* a name that is wrong is wrong also where another one wins */
+        mode[i] = asked[i] ? find_mode(asked[i]) : 0;
+        if (mode[i] < 0)
             return CONFINE_E_ARGUMENT;
-    for (int i = 0; i < 2; i++)
-        if (asked[i]) {
-            mode = find_mode(asked[i]);
-            by = i;
-        }
-    if (approved) {
-        if (find_mode(approved) <= mode)
-            return CONFINE_E_REFUSED;
-        mode = find_mode(approved);
-        by = 2;
     }
-    *ret_mode = modes[mode];
+    if (approved && mode[by] <= mode[usual])
+        return CONFINE_E_REFUSED;
+    *ret_mode = modes[mode[by]];
     *ret_from = from[by];
     return CONFINE_OK;
 }

@@ -331,8 +331,7 @@ static void begin_tcp(struct connection *connection, const struct listener *list
         connection_close(connection, "its destination is not known");
         return;
     }
-    port = ntohs(own.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&own)->sin6_port
-                                           : ((struct sockaddr_in *)&own)->sin_port);
+    port = address_port((struct sockaddr *)&own);
     found = pool_find(&gateway->pool, &address, &name);
     target_set(&address, port, &connection->target);
     if (found == -ENOENT && listener->pinned) {

@@ -294,8 +294,7 @@ int listener_begin(struct gateway *gateway, enum role role, uint16_t port, const
     if (role == ROLE_DNS)
         ask_for_addresses(fd, own.ss_family);
     else if (role == ROLE_TCP)
-        port = ntohs(own.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&own)->sin6_port
-                                               : ((struct sockaddr_in *)&own)->sin_port);
+        port = address_port((struct sockaddr *)&own);
     if (type == SOCK_STREAM)
         connection_set_options(fd);
     listener = calloc(1, sizeof(*listener));

@@ -25,6 +25,12 @@ bool address_read(const struct sockaddr *from, struct address *ret_address)
     return true;
 }
 
+uint16_t address_port(const struct sockaddr *from)
+{
+    return ntohs(from->sa_family == AF_INET6 ? ((const struct sockaddr_in6 *)(const void *)from)->sin6_port
+                                             : ((const struct sockaddr_in *)(const void *)from)->sin_port);
+}
+
 socklen_t address_socket(const struct address *address, uint16_t port, struct sockaddr_storage *ret_socket)
 {
     memset(ret_socket, 0, sizeof(*ret_socket));

@@ -11,6 +11,9 @@
 /* address_read() - of a socket address; an IPv4-mapped one becomes IPv4. Return: false for other families. */
 bool address_read(const struct sockaddr *from, struct address *ret_address);
 
+/* address_port() - of one that address_read() takes. */
+uint16_t address_port(const struct sockaddr *from);
+
 /* address_socket() - for connect(). Return: its length. */
 socklen_t address_socket(const struct address *address, uint16_t port, struct sockaddr_storage *ret_socket);
 

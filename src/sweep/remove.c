@@ -277,7 +277,7 @@ static enum step remove_entry(struct tree *tree, const struct kernel_dirent *ent
 /* Works through the listing of where the walk stands, from where its descriptor stands. */
 static enum step work(struct tree *tree)
 {
-    _Alignas(struct kernel_dirent) char entries[32768];
+    static _Alignas(struct kernel_dirent) char entries[32768];
     const struct kernel_dirent *entry;
 
     for (;;) {
@@ -308,7 +308,7 @@ static enum step work(struct tree *tree)
 
 static int see_entry(int at)
 {
-    _Alignas(struct kernel_dirent) char entries[4096];
+    static _Alignas(struct kernel_dirent) char entries[4096];
     long size;
 
     if (lseek(at, 0, SEEK_SET) < 0)
