@@ -102,7 +102,7 @@ TEST_EACH_IN(a_swapped_component_never_leads_outside, 240, struct swap, swaps)
 {
     struct trial trial = start_bare();
     unsigned wrong = 0, granted = 0, refused = 0, other = 0;
-    const unsigned flips = getenv("CONFINE_LONG") ? FLIPS_LONG : FLIPS;
+    const unsigned flips = test_is_long() ? FLIPS_LONG : FLIPS;
     struct stat outside, inner;
     pthread_t thread;
 

@@ -150,11 +150,12 @@ static void on_asked(uv_poll_t *handle, int status, int events)
 {
     const struct reader *reader = handle->data;
     int answers = 0;
+    char byte;
 
     (void)events;
     while (answers < TURN && answer_one(reader))
         answers++;
-    if (status < 0 || (answers == 0 && recv(reader->fd, &status, 1, MSG_DONTWAIT | MSG_PEEK) == 0))
+    if (status < 0 || (answers == 0 && recv(reader->fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0))
         uv_poll_stop(handle); /* the observer has gone */
 }
 

@@ -399,7 +399,7 @@ class Closing:
         if self.fd < 0 or libc.inotify_add_watch(self.fd, os.fsencode(path), 0x10) < 0:  # IN_CLOSE_NOWRITE
             raise OSError(ctypes.get_errno(), 'inotify')
 
-    def wait(self, process):
+    def wait(self):
         while True:
             if not select.select([self.fd], [], [], 60)[0]:
                 raise TimeoutError('the trees are not walked ahead')
@@ -409,7 +409,7 @@ class Closing:
                 at += 16 + length
                 if length == 0:  # the directory itself, none in it
                     os.close(self.fd)
-                    return process
+                    return
 
 
 def look(path, *words, ahead=None):
@@ -419,7 +419,7 @@ def look(path, *words, ahead=None):
     with subprocess.Popen([SWEEP, 'look', *(['--wait'] if ahead else []), *words, '--root', str(root), path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           pass_fds=[root]) as process:
         if ahead:
-            closing.wait(process)
+            closing.wait()
             ahead()
         texts = process.communicate(b'l' if ahead else b'')[0].split(b'\0')
     os.close(root)

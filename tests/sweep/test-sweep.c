@@ -306,8 +306,7 @@ static void *flip(void *unused)
 /* For some time at least, and until enough was tried to mean something. */
 static bool go_on(time_t seconds, bool enough)
 {
-    return seconds < (getenv("CONFINE_LONG") ? FLIP_LONG : FLIP_SECONDS) ||
-           (!enough && seconds < FLIP_AT_MOST);
+    return seconds < (test_is_long() ? FLIP_LONG : FLIP_SECONDS) || (!enough && seconds < FLIP_AT_MOST);
 }
 
 TEST_IN(a_swapped_name_never_leads_outside, 60)
