@@ -7,8 +7,9 @@
  * which makes it as good as one of its own.
  *
  * Should:  end in a keyring of which nothing of the caller's can be reached.
- * Mustn't: take one by its name. It has these rights and is empty, as it is seen from inside it; else one of
- * its own is made.
+ * Mustn't: take one by its name. It is the user's, has these rights and is empty, as it is seen from inside
+ * it; else one of its own is made. Another user's is found by that name as well where he lets everybody in,
+ * and root could set its rights; but what he has begun to do to it before goes on.
  */
 #ifndef CONFINE_LINKS_KEYRING_H
 #define CONFINE_LINKS_KEYRING_H
@@ -27,40 +28,41 @@ static inline long keyring_call(long operation, const void *place, size_t size)
     return kernel_call(SYS_keyctl, operation, KEY_SPEC_SESSION_KEYRING, KERNEL_PTR(place), (long)size, 0, 0);
 }
 
-/* A number of the kernel's before a `;`. Return: what stands behind that, or NULL. */
-static inline const char *keyring_number(const char *text, uint32_t *value)
+/* A number of the kernel's before a `;`. One below 0 is none. Return: what stands behind that, or NULL. */
+static inline const char *keyring_number(const char *text, uint32_t base, uint32_t *value)
 {
     static const char digits[] = "0123456789abcdef";
 
     for (*value = 0; *text && *text != ';'; text++) {
         const char *digit = strchr(digits, *text);
 
-        if (!digit)
+        if (!digit || digit - digits >= (ptrdiff_t)base)
             return NULL;
-        *value = *value << 4 | (uint32_t)(digit - digits);
+        *value = *value * base + (uint32_t)(digit - digits);
     }
     return *text == ';' ? text + 1 : NULL;
 }
 
-/* Of the session keyring as it is now. Return: 0 where it is another than the one we joined. */
+/* Of the session keyring as it is now. Return: 0 where it is another than the one we joined, or another's. */
 static inline uint32_t keyring_rights(void)
 {
     static const char type[] = "keyring;";
     char text[KEYRING_DETAILS] = ""; /* type;user;group;rights;name */
     long length = keyring_call(KEYCTL_DESCRIBE, text, sizeof(text));
     const char *rest = text + sizeof(type) - 1;
-    uint32_t number;
+    uint32_t user = 0, group = 0, rights = 0;
 
     if (length <= 0 || (size_t)length > sizeof(text) || text[length - 1] != '\0' ||
         strncmp(text, type, sizeof(type) - 1) != 0)
         return 0;
-    for (int i = 0; i < 3 && rest; i++)
-        rest = keyring_number(rest, &number);
-    return rest && strcmp(rest, KEYRING_NAME) == 0 ? number : 0;
+    rest = keyring_number(rest, 10, &user);
+    rest = rest ? keyring_number(rest, 10, &group) : NULL;
+    rest = rest ? keyring_number(rest, 16, &rights) : NULL;
+    return rest && user == getuid() && strcmp(rest, KEYRING_NAME) == 0 ? rights : 0;
 }
 
 /* Into the one that the user's commands have in common, which is made where there is none. Return: whether it
- * is one of that kind, and empty. Who made it does not matter then: its rights let in nobody but its user. */
+ * is one of that kind, and empty. Which of the user's programs made it does not matter then. */
 static inline bool keyring_share(void)
 {
     uint32_t rights, number;

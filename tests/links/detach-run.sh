@@ -121,6 +121,20 @@ if [ "$(id -u)" = 0 ]; then
     is 'nor does one stay there' "$out" '_ses 3f030000 0 taken'
     : >"$test_dir/done"
     wait "$holder"
+    # Once the kernel has let go of that one.
+    user 64908
+    for _ in $(seq 100); do
+        $as_user "$keyring" bare confine.empty 3f3f003f "$keyring" revoke && break
+        sleep 0.1
+    done
+    $as_user timeout 60 "$keyring" bare confine.empty 3f3f003f sh -c 'echo >"$1"; read -r _ <"$2"; "$3" revoke' sh "$test_dir/held" "$test_dir/done" "$keyring" &
+    holder=$!
+    read -r -t 60 _ <>"$test_dir/held" || :
+    user 64909
+    run $as_user --inh-caps +sys_admin --ambient-caps +sys_admin "$dr" -- "$keyring"
+    is 'nor one who could set its rights, as root can' "$out" '_ses 3f030000 0 taken'
+    : >"$test_dir/done"
+    wait "$holder"
 fi
 
 if [ "$(id -u)" = 0 ]; then

@@ -7,16 +7,25 @@
  *     keyring make NAME RIGHTS COMMAND [ARG]...
  *         joins the keyring NAME, puts a key in it, sets its rights (hexadecimal), and runs the rest
  *
+ *     keyring bare NAME RIGHTS COMMAND [ARG]...
+ *         the same without a key
+ *
+ *     keyring revoke
+ *         gives it up: nobody finds it by its name any more
+ *
  *     keyring fill COMMAND [ARG]...
  *         makes keys until the user's are used up, and runs the rest
  */
 #include "../../links/kernel_abi.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define KEYCTL_REVOKE 3
 
 static long call(long operation, const void *place, unsigned long value)
 {
@@ -49,10 +58,10 @@ static int say(void)
     return 0;
 }
 
-static int make(char **rest)
+static int make(char **rest, bool bare)
 {
     if (kernel_call(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, KERNEL_PTR(rest[0]), 0, 0, 0, 0) < 0 ||
-        add("planted") < 0 ||
+        (!bare && add("planted") < 0) ||
         kernel_call(SYS_keyctl, KEYCTL_SETPERM, KEY_SPEC_SESSION_KEYRING, (long)strtoul(rest[1], NULL, 16), 0,
                     0, 0) < 0)
         return 98;
@@ -81,7 +90,11 @@ int main(int argc, char **argv)
     if (argc == 1)
         return say();
     if (argc > 4 && strcmp(argv[1], "make") == 0)
-        return make(argv + 2);
+        return make(argv + 2, false);
+    if (argc > 4 && strcmp(argv[1], "bare") == 0)
+        return make(argv + 2, true);
+    if (argc == 2 && strcmp(argv[1], "revoke") == 0)
+        return kernel_call(SYS_keyctl, KEYCTL_REVOKE, KEY_SPEC_SESSION_KEYRING, 0, 0, 0, 0) != 0;
     if (argc > 2 && strcmp(argv[1], "fill") == 0)
         return fill(argv + 2);
     return 97;
