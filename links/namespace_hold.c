@@ -85,9 +85,9 @@ static void hand_over(const struct namespace *ns, int directory, pid_t init)
         if (fds[i] < 0)
             chain_fatal_errno(ns->chain, part_names[i], errno);
     }
-    r = pass_descriptors(ns->channel, &word, sizeof(word), fds, (size_t)count, false);
+    r = pass_descriptors(ns->channel, &word, sizeof(word), fds, (size_t)count, PASS_PATIENTLY);
     if (r < 0)
-        chain_fatal_errno(ns->chain, "--channel", -r);
+        chain_fatal(ns->chain, "--channel", pass_strerror(-r));
 }
 
 /*

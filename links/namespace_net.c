@@ -130,10 +130,10 @@ struct batch {
 static void send_out(const struct namespace *ns, const void *data, size_t length, const int *fds,
                      size_t count)
 {
-    int r = pass_descriptors(ns->channel, data, length, fds, count, false);
+    int r = pass_descriptors(ns->channel, data, length, fds, count, PASS_PATIENTLY);
 
     if (r < 0)
-        chain_fatal_errno(ns->chain, "--channel", -r);
+        chain_fatal(ns->chain, "--channel", pass_strerror(-r));
     for (size_t i = 0; i < count; i++)
         close(fds[i]);
     if (fcntl(fds[0], F_GETFD) >= 0)

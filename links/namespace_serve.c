@@ -97,12 +97,16 @@ static int do_word(const struct namespace *ns, char *word, int routes)
 
 static bool answer(const struct namespace *ns, int done)
 {
-    const struct channel_word word = {.type = CHANNEL_SERVED, .value = done < 0 ? -done : 0};
-    const bool sent = pass_descriptors(ns->channel, &word, sizeof(word), &done, done > 0, false) == 0;
+    struct channel_word word = {.type = CHANNEL_SERVED, .value = done < 0 ? -done : 0};
+    int r = pass_descriptors(ns->channel, &word, sizeof(word), &done, done > 0, PASS_NOW);
 
     if (done > 0)
         close(done);
-    return sent;
+    if (r == -ETOOMANYREFS) { /* who has asked waits in a loop */
+        word.value = ETOOMANYREFS;
+        r = pass_descriptors(ns->channel, &word, sizeof(word), NULL, 0, PASS_NOW);
+    }
+    return r == 0;
 }
 
 /*

@@ -120,9 +120,12 @@ static void tell(const struct observe *observe, long answer)
 {
     const struct channel_word word = {.type = CHANNEL_OBSERVED, .value = answer < 0 ? (int32_t)-answer : 0};
     const int listener = (int)answer;
+    int r;
 
-    if (pass_descriptors(observe->channel, &word, sizeof(word), &listener, answer >= 0, false) < 0)
-        chain_fatal(observe->chain, "channel", "the supervisor does not listen any more");
+    r = pass_descriptors(observe->channel, &word, sizeof(word), &listener, answer >= 0, PASS_PATIENTLY);
+    if (r < 0)
+        chain_fatal(observe->chain, "channel",
+                    r == -EPIPE ? "the supervisor does not listen any more" : pass_strerror(-r));
     if (answer < 0)
         return;
     close(listener);

@@ -113,9 +113,12 @@ static void hand_out(const struct terminal *terminal, int master)
 {
     const struct chain *chain = terminal->chain;
     const struct channel_word word = {.type = CHANNEL_TERMINAL};
+    int r;
 
-    if (pass_descriptors(terminal->channel, &word, sizeof(word), &master, 1, false) < 0)
-        chain_fatal(chain, "channel", "the supervisor does not listen any more");
+    r = pass_descriptors(terminal->channel, &word, sizeof(word), &master, 1, PASS_PATIENTLY);
+    if (r < 0)
+        chain_fatal(chain, "channel",
+                    r == -EPIPE ? "the supervisor does not listen any more" : pass_strerror(-r));
     close(master);
     if (fcntl(master, F_GETFD) >= 0)
         chain_fatal(chain, "close", "the kernel reported success but did not close the other side");

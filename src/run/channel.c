@@ -110,10 +110,15 @@ ssize_t channel_receive(int fd, void *room, size_t size, int timeout_ms, pid_t *
 
 int channel_send(int fd, const void *data, size_t size, const int *descriptors, size_t count)
 {
-    return pass_descriptors(fd, data, size, descriptors, count, false);
+    return pass_descriptors(fd, data, size, descriptors, count, PASS_PATIENTLY);
+}
+
+int channel_send_now(int fd, const void *data, size_t size, const int *descriptors, size_t count)
+{
+    return pass_descriptors(fd, data, size, descriptors, count, PASS_NOW);
 }
 
 int channel_send_early(int fd, const void *data, size_t size, const int *descriptors, size_t count)
 {
-    return pass_descriptors(fd, data, size, descriptors, count, true);
+    return pass_descriptors(fd, data, size, descriptors, count, PASS_EARLY);
 }

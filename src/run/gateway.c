@@ -11,6 +11,7 @@
 #include "run/gateway.h"
 
 #include "kernel/children.h"
+#include "links/pass.h"
 #include "run/supervise.h"
 
 #include <errno.h>
@@ -24,6 +25,7 @@
 #include <unistd.h>
 
 #define READY_MS 10000
+#define TURN     64   /* messages, before the rest of the loop has its turn */
 #define LAST_MS  2000 /* how long its last words may take */
 
 void gateway_clear(struct gateway *gateway)
@@ -35,7 +37,7 @@ static int fail(struct gateway *gateway, int errnum, const char *what)
 {
     if (gateway->report->error.code == ERROR_NONE)
         error_set(&gateway->report->error, ERROR_SANDBOX_UNAVAILABLE, errnum, "gateway-failed",
-                  "cannot %s: %s", what, strerror(errnum));
+                  "cannot %s: %s", what, pass_strerror(errnum));
     error_surface(&gateway->report->error, "net.listed");
     return -errnum;
 }
@@ -241,6 +243,7 @@ int gateway_open(struct gateway *gateway)
             return gateway_failed(gateway, &gateway->report->error);
     }
     r = gateway_say_listeners(gateway);
+    gateway->begun = true;
     return r < 0 ? fail(gateway, -r, "hand the listeners to the gateway") : 0;
 }
 
@@ -303,12 +306,12 @@ static void note_lost(struct gateway *gateway)
 static void on_said(uv_poll_t *handle, int status, int events)
 {
     struct gateway *gateway = handle->data;
-    int r;
+    int r = 1;
 
     (void)status;
     (void)events;
-    while ((r = gateway_hear(gateway)) > 0)
-        ;
+    for (int i = 0; i < TURN && r > 0; i++)
+        r = gateway_hear(gateway);
     if (r < 0)
         note_lost(gateway);
 }

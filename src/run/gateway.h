@@ -39,6 +39,7 @@ struct gateway {
     struct given *given;
     size_t given_count;
     bool confined, ready, ended;
+    bool begun;  /* it has its listeners: from here on nobody waits for it */
     bool shared; /* what is heard is the gateway of a session, by its keeper */
     bool told;   /* all that had come when it was asked for */
     /* A packet about connections is for others, and is not kept here; NULL: for nobody. @told: see above */

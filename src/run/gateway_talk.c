@@ -25,9 +25,12 @@ static void begin(struct writer *writer, const char *type)
     writer_text(writer, "type", type);
 }
 
-/* @fd: goes along; -1: none. Return: 0 or -errno. */
+/* @fd: goes along; -1: none. The command runs, and so does the loop: it does not wait. Return: 0 or -errno.
+ */
 static int send_packet(const struct gateway *gateway, struct writer *writer, int fd)
 {
+    int (*const send_it)(int, const void *, size_t, const int *, size_t) =
+        gateway->begun ? channel_send_now : channel_send;
     int r;
 
     writer_end(writer);
@@ -38,7 +41,7 @@ static int send_packet(const struct gateway *gateway, struct writer *writer, int
     else if (writer->text.length > PROTOCOL_PACKET)
         r = -EMSGSIZE;
     else
-        r = channel_send(gateway->fd, writer->text.data, writer->text.length, &fd, fd >= 0);
+        r = send_it(gateway->fd, writer->text.data, writer->text.length, &fd, fd >= 0);
     text_free(&writer->text);
     return r;
 }
@@ -275,18 +278,26 @@ static int hear_given(struct gateway *gateway, const json_t *message)
                 : -EPROTO;
 }
 
-static int hear_wants_socket(struct gateway *gateway, const json_t *message)
+static int say_socket(struct gateway *gateway, int64_t id, int *fd)
 {
     struct writer writer;
-    int fd = -1;
+
+    begin(&writer, "socket");
+    writer_integer(&writer, "id", id);
+    return say_with(gateway, &writer, fd);
+}
+
+static int hear_wants_socket(struct gateway *gateway, const json_t *message)
+{
+    int fd = -1, r;
 
     /* Without one there is none: the gateway says so to whoever waits. */
     if (hand_ask(&gateway->hand, gateway->resolved,
                  take_number(message, "family", 4) == 6 ? "socket 6" : "socket 4", &fd) < 0)
         fd = -1;
-    begin(&writer, "socket");
-    writer_integer(&writer, "id", take_number(message, "id", 0));
-    return say_with(gateway, &writer, &fd);
+    r = say_socket(gateway, take_number(message, "id", 0), &fd);
+    /* Nor where others' descriptors fill up what this user may have under way: the run goes on. */
+    return r == -ETOOMANYREFS ? say_socket(gateway, take_number(message, "id", 0), &fd) : r;
 }
 
 static int hear_allowed(struct gateway *gateway, const json_t *message)

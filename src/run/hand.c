@@ -2,7 +2,8 @@
  * hand.c - start, ask and end the process in the command's network.
  *
  * Should:  start it only when something is asked for: most runs never do.
- * Mustn't: wait for it without a bound, or use one that did not say that it stands where it should.
+ * Mustn't: wait for it without a bound, or use one that did not say that it stands where it should, or that
+ * has not answered: what it says later would be taken for the answer to another question.
  */
 #include "run/hand.h"
 
@@ -38,14 +39,16 @@ int hand_look(struct hand *hand, pid_t pid)
     return fcntl(hand->user, F_SETFD, FD_CLOEXEC) != 0 ? -errno : 0;
 }
 
-/* One answer. Return: 0, or what it says, or -errno. */
-static int hear(const struct hand *hand, int *ret_fd)
+/* One answer. @ret_lost: there was none, and what comes next is none to the next question. Return: 0, or what
+ * it says, or -errno. */
+static int hear(const struct hand *hand, int *ret_fd, bool *ret_lost)
 {
     struct channel_word word;
     struct handed_over handed;
     pid_t writer;
     ssize_t size = channel_receive_all(hand->fd, &word, sizeof(word), ANSWER_MS, &writer, &handed);
 
+    *ret_lost = true;
     if (size < 0)
         return (int)size;
     if (size != (ssize_t)sizeof(word) || word.type != CHANNEL_SERVED ||
@@ -53,6 +56,7 @@ static int hear(const struct hand *hand, int *ret_fd)
         handed_close(&handed);
         return size == 0 ? -ECONNRESET : -EPROTO;
     }
+    *ret_lost = false;
     if (word.value == 0 && ret_fd)
         *ret_fd = handed.fd[0];
     return -word.value;
@@ -108,7 +112,7 @@ static int spawn(struct hand *hand, const struct resolved *resolved, int channel
     return r;
 }
 
-static int start(struct hand *hand, const struct resolved *resolved)
+static int start(struct hand *hand, const struct resolved *resolved, bool *ret_lost)
 {
     int ends[2], r;
 
@@ -126,23 +130,12 @@ static int start(struct hand *hand, const struct resolved *resolved)
     hand->fd = ends[0];
     hand->pid = r;
     children_except(hand->pid);
-    return hear(hand, NULL);
+    return hear(hand, NULL, ret_lost);
 }
 
-int hand_ask(struct hand *hand, const struct resolved *resolved, const char *word, int *ret_fd)
-{
-    int r = hand->fd < 0 ? start(hand, resolved) : 0;
-
-    if (r == 0)
-        r = channel_send(hand->fd, word, strlen(word), NULL, 0);
-    return r == 0 ? hear(hand, ret_fd) : r;
-}
-
-void hand_end(struct hand *hand)
+static void stop(struct hand *hand)
 {
     hand->fd = fd_close(hand->fd);
-    hand->user = fd_close(hand->user);
-    hand->net = fd_close(hand->net);
     /* One that ended by itself may have been reaped, and then its number is another's. */
     if (hand->pid > 0 && children_include(hand->pid)) {
         kill(hand->pid, SIGKILL);
@@ -150,4 +143,27 @@ void hand_end(struct hand *hand)
             ;
     }
     hand->pid = 0;
+}
+
+int hand_ask(struct hand *hand, const struct resolved *resolved, const char *word, int *ret_fd)
+{
+    bool lost = false;
+    int r = hand->fd < 0 ? start(hand, resolved, &lost) : 0;
+
+    if (r == 0) {
+        r = channel_send(hand->fd, word, strlen(word), NULL, 0);
+        lost = r < 0;
+    }
+    if (r == 0)
+        r = hear(hand, ret_fd, &lost);
+    if (r < 0 && lost)
+        stop(hand);
+    return r;
+}
+
+void hand_end(struct hand *hand)
+{
+    stop(hand);
+    hand->user = fd_close(hand->user);
+    hand->net = fd_close(hand->net);
 }

@@ -79,7 +79,13 @@ static _Noreturn void say(enum opener_verdict verdict, int errnum, int fd)
 {
     struct answer answer = {.verdict = verdict, .errnum = errnum};
 
-    _exit(channel_send(AT_WIRE, &answer, sizeof(answer), &fd, fd >= 0 ? 1 : 0) < 0);
+    int r = channel_send_now(AT_WIRE, &answer, sizeof(answer), &fd, fd >= 0 ? 1 : 0);
+
+    if (r == -ETOOMANYREFS) { /* the supervisor waits for this */
+        answer = (struct answer){.verdict = OPENER_FAILED, .errnum = ETOOMANYREFS};
+        r = channel_send_now(AT_WIRE, &answer, sizeof(answer), NULL, 0);
+    }
+    _exit(r < 0);
 }
 
 static _Noreturn void say_errno(void)

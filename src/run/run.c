@@ -21,6 +21,7 @@
 #include "backend/backend.h"
 #include "kernel/children.h"
 #include "links/chain.h"
+#include "links/pass.h"
 #include "report/absent.h"
 #include "run/channel.h"
 #include "run/control.h"
@@ -37,7 +38,7 @@ int run_fail(struct run *run, int errnum, const char *what)
     if (run->report->error.code != ERROR_NONE)
         return -errnum;
     return error_set(&run->report->error, ERROR_SANDBOX_UNAVAILABLE, errnum, "set-up-failed", "cannot %s: %s",
-                     what, strerror(errnum));
+                     what, pass_strerror(errnum));
 }
 
 /* --- 0. what must be true of this process -----------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include "run/session_wire.h"
 
 #include "links/kernel_abi.h"
+#include "links/pass.h"
 #include "run/channel.h"
 
 #include <ctype.h>
@@ -78,7 +79,9 @@ static int fail_talk(struct error *error, const char *name, int errnum)
     if (errnum == ENOENT || errnum == ECONNREFUSED || errnum == ECONNRESET)
         return fail_none(error, name);
     error_set(error, ERROR_SANDBOX_UNAVAILABLE, errnum, "session-silent",
-              "session %s: its keeper does not answer: %s", QUOTE(name), strerror(errnum));
+              "session %s: its keeper does not answer: %s", QUOTE(name), pass_strerror(errnum));
+    if (errnum == ETOOMANYREFS) /* that is not the keeper's doing */
+        return -errnum;
     return error_hint(error, "end the process that keeps it (confine session start %s)", name);
 }
 

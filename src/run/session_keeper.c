@@ -45,6 +45,7 @@
 #define WORDS_MS     1000
 #define ENDING_MS    30000 /* how long killed processes may take to be gone before whoever asked is told */
 #define ROOM_MS      500   /* between two looks for a place, while there is none */
+#define AGAIN_MS     5     /* between two attempts to hand over what a run goes into */
 #define BACKLOG      512
 #define NAMESPACE_OK 'r' /* what process 1 says */
 
@@ -359,24 +360,56 @@ static void answer(struct keeper *keeper, int fd, int errnum)
     (void)channel_send(fd, &reply, sizeof(reply), NULL, 0);
 }
 
-/* The same with what a command goes into, and mounts of its own. Return: whether it was given. */
-static bool answer_join(struct keeper *keeper, int fd)
+/* The same with what a command goes into, and mounts of its own. Return: 0, or -errno. */
+static int answer_join(const struct keeper *keeper, int fd)
 {
     struct session_reply reply = {.version = SESSION_VERSION, .facts = keeper->facts};
     size_t count = keeper->join[JOIN_NET] < 0 ? JOIN_NET : JOIN_COUNT;
-    bool given = false;
-    int fds[JOIN_COUNT];
+    int fds[JOIN_COUNT], r;
 
     memcpy(fds, keeper->join, sizeof(fds));
     fds[JOIN_TMP] = mount_clone(AT_FDCWD, "/tmp", 0);
     fds[JOIN_SHM] = mount_clone(AT_FDCWD, "/shm", 0);
-    if (fds[JOIN_TMP] < 0 || fds[JOIN_SHM] < 0)
-        answer(keeper, fd, fds[JOIN_TMP] < 0 ? -fds[JOIN_TMP] : -fds[JOIN_SHM]);
-    else
-        given = channel_send(fd, &reply, sizeof(reply), fds, count) == 0;
+    r = fds[JOIN_TMP] < 0 ? fds[JOIN_TMP] : fds[JOIN_SHM] < 0 ? fds[JOIN_SHM] : 0;
+    if (r == 0)
+        r = channel_send_now(fd, &reply, sizeof(reply), fds, count);
     fd_close(fds[JOIN_TMP]);
     fd_close(fds[JOIN_SHM]);
-    return given;
+    return r;
+}
+
+/* A command can keep all of its user's descriptors under way for as long as it likes: nobody else waits for
+ * that, and least of all the end of the session. */
+static void join(struct keeper *keeper, struct peer *peer)
+{
+    const int r = answer_join(keeper, peer->fd);
+
+    peer->joins = r == -ETOOMANYREFS && !peers_late(peer);
+    if (peer->joins)
+        return;
+    if (r < 0)
+        answer(keeper, peer->fd, -r);
+    else if (keeper->facts.gateway && hearers_add(&keeper->hearers, peer->fd))
+        peer->fd = -1;
+    peer->fd = fd_close(peer->fd);
+}
+
+/* Once more. Who has gone, or speaks again, has lost its place. */
+static void join_waiting(struct keeper *keeper, const struct pollfd *ready)
+{
+    bool full = false;
+
+    for (size_t i = 0; i < PEERS; i++) {
+        struct peer *peer = &keeper->peers.peer[i];
+
+        if (peer->fd < 0 || !peer->joins)
+            continue;
+        if (ready[i].revents)
+            peer->fd = fd_close(peer->fd);
+        else if (!full || peers_late(peer))
+            join(keeper, peer);
+        full = full || peer->fd >= 0;
+    }
 }
 
 /* Return: whether the session is to end. */
@@ -402,12 +435,12 @@ static bool serve(struct keeper *keeper, struct peer *peer)
     else if (r == 0 && (request.version != SESSION_VERSION || request.kind == SESSION_NOTHING ||
                         request.kind > SESSION_END))
         answer(keeper, peer->fd, EPROTONOSUPPORT);
-    else if (r == 0 && request.kind == SESSION_JOIN && answer_join(keeper, peer->fd) &&
-             keeper->facts.gateway && hearers_add(&keeper->hearers, peer->fd))
-        peer->fd = -1;
-    else if (r == 0 && request.kind != SESSION_JOIN)
+    else if (r == 0 && request.kind == SESSION_JOIN)
+        join(keeper, peer);
+    else if (r == 0)
         answer(keeper, peer->fd, 0);
-    peer->fd = fd_close(peer->fd);
+    if (!peer->joins)
+        peer->fd = fd_close(peer->fd);
     return false;
 }
 
@@ -449,13 +482,17 @@ static void live(struct keeper *keeper)
         for (size_t i = 0; i < PEERS; i++)
             ready[OTHERS + i] = (struct pollfd){.fd = keeper->peers.peer[i].fd, .events = POLLIN};
         hearers_wait(&keeper->hearers, ready + THOSE_WHO_HEAR);
-        if (poll_open(ready, room ? -1 : ROOM_MS) < 0 && errno != EINTR)
+        if (poll_open(ready, peers_join(&keeper->peers) ? AGAIN_MS
+                             : room                     ? -1
+                                                        : ROOM_MS) < 0 &&
+            errno != EINTR)
             return;
         if (ready[OWNER].revents || ready[INIT].revents || ready[SIGNALS].revents)
             return;
         if (ready[GATEWAY].revents && gateway_hear(&keeper->gateway) < 0)
             return; /* no run would reach anything any more */
         hearers_hear(&keeper->hearers, ready + THOSE_WHO_HEAR);
+        join_waiting(keeper, ready + OTHERS);
         for (size_t i = 0; i < PEERS; i++)
             if (ready[OTHERS + i].revents && keeper->peers.peer[i].fd >= 0 &&
                 serve(keeper, &keeper->peers.peer[i]))

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #define SILENT_S 2 /* how long one keeps its place while others wait for one */
+#define JOIN_S   8 /* and how long it waits for room for its descriptors */
 
 static uint64_t seconds_now(void)
 {
@@ -33,15 +34,30 @@ void peers_clear(struct peers *peers)
  */
 static size_t find_place(const struct peers *peers)
 {
-    size_t oldest = 0;
+    size_t oldest = PEERS;
 
     for (size_t i = 0; i < peers->most; i++) {
-        if (peers->peer[i].fd < 0)
+        const struct peer *peer = &peers->peer[i];
+
+        if (peer->fd < 0)
             return i;
-        if (peers->peer[i].since < peers->peer[oldest].since)
+        if (!peer->joins && (oldest == PEERS || peer->since < peers->peer[oldest].since))
             oldest = i;
     }
-    return peers->most > 0 && seconds_now() - peers->peer[oldest].since > SILENT_S ? oldest : PEERS;
+    return oldest < PEERS && seconds_now() - peers->peer[oldest].since > SILENT_S ? oldest : PEERS;
+}
+
+bool peers_join(const struct peers *peers)
+{
+    for (size_t i = 0; i < peers->most; i++)
+        if (peers->peer[i].fd >= 0 && peers->peer[i].joins)
+            return true;
+    return false;
+}
+
+bool peers_late(const struct peer *peer)
+{
+    return seconds_now() - peer->since > JOIN_S;
 }
 
 bool peers_room(const struct peers *peers)

@@ -17,6 +17,7 @@
 struct peer {
     int fd;         /* -1: free */
     bool ends;      /* asked for the end, and is told when it has come */
+    bool joins;     /* asked to join, and waits for room for its descriptors */
     uint64_t since; /* CLOCK_MONOTONIC, seconds */
 };
 
@@ -30,6 +31,13 @@ void peers_clear(struct peers *peers);
 
 /* peers_room() - can one more be taken, if need be for one that has kept silent too long? */
 bool peers_room(const struct peers *peers);
+
+/* peers_join() - does anybody wait for room? */
+bool peers_join(const struct peers *peers);
+
+/* peers_late() - has this one, which waits for room, waited long enough? Whoever asked hears of it before its
+ * own patience ends. */
+bool peers_late(const struct peer *peer);
 
 /* peers_take() - the next that waits at @listener, which does not block. Nothing is done where there is none,
  * or no place. */

@@ -135,6 +135,43 @@ print(asked)
 P
 [ "$(cat "$dir/out")" = 200 ] || why "answered: $(cat "$dir/out" "$dir/err")"
 result $? 'two hundred that have connected and speak one after the other'
+# Somebody of this user has as many descriptors on their way as the keeper may have: who joins waits for that, nobody
+# else does, and no more does the end of the session.
+(ulimit -n 128 && "$confine" session start full --owner $$ >/dev/null)
+cat >"$dir/full.py" <<'P'
+import array, os, select, socket, struct, subprocess, sys
+place, confine = sys.argv[1:]
+lock = array.array("i", [os.open(place + "/full.lock", os.O_RDWR)])
+def fill():
+    ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    for _ in range(3):
+        ends[0].sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0] * 64))])
+    return ends
+def ask(kind):
+    peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    peer.settimeout(60)
+    peer.connect(place + "/full.socket")
+    peer.sendmsg([struct.pack("II", 2, kind)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, lock)])
+    return peer
+def answer(peer):
+    data, ancillary, _, _ = peer.recvmsg(256, 64)
+    return struct.unpack("Ii", data[:8])[1], sum(len(a[2]) // 4 for a in ancillary)
+ends = fill()
+joins = ask(2)
+print("others", *answer(ask(1)), "join", len(select.select([joins], [], [], 0)[0]))
+for end in ends:
+    end.close()
+print("later", *answer(joins))
+ends = fill()
+joins = [ask(2) for _ in range(8)]
+try:
+    print("end", subprocess.run([confine, "session", "end", "full"], timeout=30).returncode)
+except subprocess.TimeoutExpired:
+    print("end is waited for")
+P
+call python3 "$dir/full.py" "$place" "$confine"
+[ "$(echo $(cat "$dir/out"))" = 'others 0 0 join 0 later 0 7 end 0' ] || why "seen: $(cat "$dir/out" "$dir/err")"
+result $? "who joins waits for room for its descriptors, and nobody else"
 # Silent ones are dropped, and do not keep others out.
 python3 - "$place/race.socket" <<'P' &
 import socket, sys, time
