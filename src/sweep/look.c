@@ -391,6 +391,17 @@ int look_prepare(struct look *look)
     return look->names ? 0 : -ENOMEM;
 }
 
+/* By a descriptor of now: btrfs lists by an older one what was there when that was opened. One that may not
+ * be opened any more is begun anew, which is the same but in a few kernels (6.5). */
+static int walk_root(struct walk *walk, const struct look_root *root, const struct survey_place *known)
+{
+    _cleanup_fd_ int fd = openat(root->fd, ".", LOOK_DIRECTORY);
+
+    if (fd < 0 && lseek(root->fd, 0, SEEK_SET) < 0)
+        return -errno;
+    return walk_directory(walk, &(struct look_place){fd < 0 ? root->fd : fd, root->path, known}, NULL, 0);
+}
+
 int look_trees(struct look *look)
 {
     struct walk walk = {.look = look};
@@ -403,13 +414,12 @@ int look_trees(struct look *look)
         const struct survey_place *known = survey && i < survey->count ? &survey->places[i] : NULL;
         struct stat status;
 
-        if (fstat(root->fd, &status) != 0) {
+        if (fstat(root->fd, &status) != 0)
             r = -errno;
-        } else if (S_ISDIR(status.st_mode)) {
-            r = walk_directory(&walk, &(struct look_place){root->fd, root->path, known}, NULL, 0);
-        } else {
+        else if (S_ISDIR(status.st_mode))
+            r = walk_root(&walk, root, known);
+        else
             r = see_file(&walk, root, &status);
-        }
     }
     for (size_t i = 1; i < ARRAY_SIZE(walk.rooms); i++)
         free(walk.rooms[i]);

@@ -130,6 +130,8 @@ static bool list_place(struct surveying *surveying, const struct look_place *dir
     if (fstat(directory->fd, &before) != 0 || before.st_dev != surveying->device)
         return false;
     plain = is_settled(&before.st_ctim);
+    if (lseek(directory->fd, 0, SEEK_SET) < 0) /* btrfs lists what was there at an open, or at this */
+        return false;
     do {
         if (survey_ask(surveying->go, 0) != SURVEY_NOT_YET) {
             surveying->stopped = true;
