@@ -13,12 +13,15 @@
  * A place is known by the names that lead to it, because what a name means depends on them (tasks.json in a
  * directory .vscode): one that is moved to another name is not known there.
  *
+ * The names in an encrypted directory do change without it, as soon as somebody gives the kernel its key.
+ *
  * Should:  read what a place is before it lists it, so that all that changes later shows.
  * Mustn't: say a thing about a name that matters, or about a repository; trust a file system whose times
  *          somebody else writes, or whose changes another machine makes; take memory or time without bound.
  */
 #include "sweep/survey.h"
 
+#include "links/kernel_abi.h"
 #include "sweep/listing.h"
 #include "sweep/look_internal.h"
 
@@ -28,6 +31,9 @@
 #include <string.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+
+#define STATX_EMPTY_PATH 0x1000 /* AT_EMPTY_PATH */
+#define STATX_ENCRYPTED  0x800  /* STATX_ATTR_ENCRYPTED */
 
 #define PLACES_MOST 262144U
 #define NAMES_MOST  (UINT64_C(32) * PLACES_MOST) /* bytes */
@@ -86,6 +92,21 @@ static bool is_settled(const struct timespec *changed)
     return is_before(changed, &limit);
 }
 
+/* Can its names become others by a key that is added? Whoever has it may add it, without any privilege. */
+static bool is_encrypted(int directory)
+{
+    struct {
+        uint32_t mask, block;
+        uint64_t attributes;
+        uint64_t rest[30];
+    } object = {0}; /* struct statx, as far as it is read here */
+
+    _Static_assert(sizeof(object) == 256, "struct statx");
+    return kernel_call(SYS_statx, directory, KERNEL_PTR(""), STATX_EMPTY_PATH, 0, KERNEL_PTR(&object), 0) !=
+               0 ||
+           (object.attributes & STATX_ENCRYPTED);
+}
+
 /* Room for one more place, with nothing known of it. Return: whether there is. */
 static bool add_place(struct surveying *surveying, const char *name)
 {
@@ -129,7 +150,7 @@ static bool list_place(struct surveying *surveying, const struct look_place *dir
 
     if (fstat(directory->fd, &before) != 0 || before.st_dev != surveying->device)
         return false;
-    plain = is_settled(&before.st_ctim);
+    plain = is_settled(&before.st_ctim) && !is_encrypted(directory->fd);
     if (lseek(directory->fd, 0, SEEK_SET) < 0) /* btrfs lists what was there at an open, or at this */
         return false;
     do {

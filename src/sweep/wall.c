@@ -36,10 +36,12 @@ static const int calls[] = {
     SYS_futex,         SYS_restart_syscall,
 };
 
-/* What a look does as well: it waits, and asks what keeps the times of a tree. */
+/* What a look does as well: it waits, and asks what keeps the times of a tree, and which
+ * directories are encrypted. */
 static const int looking_calls[] = {
     SYS_ppoll,
     SYS_fstatfs,
+    SYS_statx,
 #ifdef SYS_poll
     SYS_poll,
 #endif

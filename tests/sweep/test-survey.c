@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #define EXCHANGE   2 /* renameat2() */
 #define TWIN_TRIES 1000
@@ -412,6 +413,47 @@ TEST(another_file_system_in_the_tree_is_listed_again)
     check_int(spared(mounted), 2);
     check_int(spared(tree), 0);
     need(close(mounted) == 0 && umount2("tree/in", MNT_DETACH) == 0);
+}
+
+/* The machine's ext4 makes all that is made in it an encrypted one; the kernel forgets it with this process.
+ */
+static bool mount_encrypted(void)
+{
+    static const char made[] =
+        "exec >/dev/null 2>&1; truncate -s 16M image && mkfs.ext4 -q -O encrypt image && "
+        "mount -o loop,test_dummy_encryption image in";
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        execlp("sh", "sh", "-c", made, NULL);
+        _exit(127);
+    }
+    need(waitpid(pid, &status, 0) == pid);
+    return status == 0;
+}
+
+TEST(an_encrypted_directory_is_listed_again)
+{
+    int top;
+
+    if (geteuid() != 0 || unshare(CLONE_NEWNS) != 0)
+        test_skip("needs a mount namespace");
+    need(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+    top = open_top();
+    need(mkdirat(top, "in", 0755) == 0 && fchdir(top) == 0);
+    if (!mount_encrypted())
+        test_skip("no ext4 with encryption here");
+    tree = openat(top, "in", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    need(tree >= 0);
+    make_directory("secret");
+    put("secret/1", "");
+    put("secret/2", "");
+    need(close(tree) == 0);
+    tree = openat(top, "in/secret", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    let_settle();
+    check_int(spared(tree), 0);
+    need(close(tree) == 0 && umount2("in", MNT_DETACH) == 0);
 }
 
 TEST(where_others_write_the_times_nothing_is_known)
