@@ -98,7 +98,7 @@ static int scan_all(pid_t *pids, size_t most)
 
 static pid_t excepted[EXCEPTED]; /* 0: none */
 
-static bool is_excepted(pid_t pid)
+bool children_leaves_out(pid_t pid)
 {
     for (size_t i = 0; i < EXCEPTED; i++)
         if (excepted[i] == pid)
@@ -113,7 +113,7 @@ int children_list(pid_t *pids, size_t most)
     if (count < 0)
         count = scan_all(pids, most);
     for (int i = 0; i < count; i++)
-        if (!is_excepted(pids[i]))
+        if (!children_leaves_out(pids[i]))
             pids[kept++] = pids[i];
     return count < 0 ? count : kept;
 }
@@ -161,7 +161,7 @@ bool children_only(pid_t pid)
 
     for (int i = 0; i < count; i++) {
         found = found || pids[i] == pid;
-        others += pids[i] != pid && !is_excepted(pids[i]);
+        others += pids[i] != pid && !children_leaves_out(pids[i]);
     }
     return found && others == 0;
 }

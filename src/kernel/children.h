@@ -37,6 +37,9 @@ void children_except(pid_t pid);
 /* children_include() - it is a child like others again, or gone. Return: whether it was left out. */
 bool children_include(pid_t pid);
 
+/* children_leaves_out() - is @pid such a child? */
+bool children_leaves_out(pid_t pid);
+
 /* children_excepted() - is there any such child? */
 bool children_excepted(void);
 

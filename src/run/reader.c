@@ -11,6 +11,7 @@
  */
 #include "run/reader.h"
 
+#include "kernel/children.h"
 #include "links/kernel_abi.h"
 #include "observe/memory.h"
 #include "util/util.h"
@@ -99,16 +100,18 @@ static pid_t parent_of(pid_t pid)
     return end && sscanf(end, ") %*c %d", &parent) == 1 ? parent : 0;
 }
 
-/* A process that ends meanwhile leaves its number to another; that one could only be read before it has done
- * anything, and what is read goes nowhere but to the observer. */
-static bool is_descendant(pid_t pid)
+/* Is it of the run, and none of our helpers? A process that ends meanwhile leaves its number to another; that
+ * one could only be read before it has done anything, and what is read goes nowhere but to the observer. */
+static bool is_of_the_run(pid_t pid)
 {
     const pid_t self = getpid();
 
     for (int i = 0; i < GENERATIONS && pid > 1; i++) {
-        pid = parent_of(pid);
-        if (pid == self)
-            return true;
+        const pid_t parent = parent_of(pid);
+
+        if (parent == self)
+            return !children_leaves_out(pid);
+        pid = parent;
     }
     return false;
 }
@@ -120,7 +123,7 @@ static ssize_t read_piece(const struct reader *reader, const struct memory_reque
 
     if (request->pid <= 0 || request->size == 0 || request->size > MEMORY_PIECE)
         return -EINVAL;
-    if (reader->checks && !is_descendant(request->pid))
+    if (reader->checks && !is_of_the_run(request->pid))
         return -ESRCH;
     return kernel_call(SYS_process_vm_readv, request->pid, KERNEL_PTR(&here), 1, KERNEL_PTR(&there), 1, 0);
 }

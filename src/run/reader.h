@@ -10,7 +10,7 @@
 
 struct reader {
     int fd, theirs; /* -1: none is needed */
-    bool checks;    /* whether it is a descendant: the kernel would let us read others */
+    bool checks;    /* whether it is of the run: the kernel would let us read others */
     uv_poll_t poll;
 };
 
