@@ -301,8 +301,7 @@ static bool open_from_parent(struct hiding *hiding, const char *path, struct ope
     parent = lookup_find(&hiding->by_parent, path, (size_t)(slash - path));
     if (parent == LOOKUP_NONE)
         return false;
-    opened->fd =
-        openat(hiding->resolving->resolved->parents[parent].fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    opened->fd = path_open_at(hiding->resolving->resolved->parents[parent].fd, name, O_NOFOLLOW);
     opened->path = strdup(path);
     if (opened->fd >= 0 && opened->path && fstat(opened->fd, &opened->st) == 0 &&
         !S_ISLNK(opened->st.st_mode))

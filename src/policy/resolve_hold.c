@@ -60,16 +60,15 @@ static int open_above(struct hiding *hiding, const char *path, struct above *abo
     if (r == -ENOMEM)
         return error_no_memory(hiding->resolving->error);
     if (r < 0) {
-        above->fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        above->fd = path_open_at(AT_FDCWD, "/", O_DIRECTORY);
     } else {
         up = look_above(hiding, parent);
         if (up < 0)
             return up;
-        above->fd =
-            openat(above_fd(hiding, &hiding->above[up]), name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        above->fd = path_open_at(above_fd(hiding, &hiding->above[up]), name, O_DIRECTORY | O_NOFOLLOW);
     }
     if (above->fd < 0 || fstat(above->fd, &above->st) != 0)
-        return fail_changed(hiding, path, errno);
+        return fail_changed(hiding, path, above->fd < 0 ? -above->fd : errno);
     above->path = strdup(path);
     return above->path ? 0 : error_no_memory(hiding->resolving->error);
 }
@@ -263,9 +262,9 @@ static int hide_beside(const char *name, void *data)
     struct asked asked = {.by = "hide", .named = beside->around->named, .optional = beside->around->optional};
     _cleanup_opened_ struct opened opened = {.fd = -1};
 
-    opened.fd = openat(beside->directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    opened.fd = path_open_at(beside->directory, name, O_NOFOLLOW);
     if (opened.fd < 0)
-        return errno == ENOENT ? 0 : -errno;
+        return opened.fd == -ENOENT ? 0 : opened.fd;
     if (fstat(opened.fd, &opened.st) != 0)
         return -errno;
     if (asprintf(&opened.path, "%s/%s", beside->around->path, name) < 0) {

@@ -111,6 +111,10 @@ int path_parent(const char *path, char **ret_parent, const char **ret_name);
  * half, and not only when there is none left: the run needs some as well. @limit: as it is */
 void path_watch_limit(uint64_t limit);
 
+/* path_open_at() - one name below @at, by O_PATH with more @flags; for whatever is kept. Return: the
+ * descriptor or -errno. */
+int path_open_at(int at, const char *name, int flags);
+
 /*
  * path_open() - open what an absolute name leads to, once.
  *

@@ -70,7 +70,7 @@ static int leave_room(int fd)
     return fd;
 }
 
-static int open_at(int at, const char *name, int flags)
+int path_open_at(int at, const char *name, int flags)
 {
     for (bool raised = false;; raised = true) {
         int fd = openat(at, name, O_PATH | O_CLOEXEC | flags);
@@ -134,7 +134,7 @@ struct walk {
 
 static int walk_root(struct walk *walk)
 {
-    int fd = open_at(AT_FDCWD, "/", O_DIRECTORY);
+    int fd = path_open_at(AT_FDCWD, "/", O_DIRECTORY);
 
     if (fd < 0)
         return fd;
@@ -146,7 +146,7 @@ static int walk_root(struct walk *walk)
 
 static int walk_up(struct walk *walk)
 {
-    int fd = open_at(walk->fd, "..", O_DIRECTORY | O_NOFOLLOW);
+    int fd = path_open_at(walk->fd, "..", O_DIRECTORY | O_NOFOLLOW);
     char *slash = strrchr(walk->path, '/');
 
     if (fd < 0)
@@ -201,7 +201,7 @@ static int walk_step(struct walk *walk, struct strings *links, uint64_t *root_li
         return 0;
     if (strcmp(name, "..") == 0)
         return walk_up(walk);
-    fd = open_at(walk->fd, name, O_NOFOLLOW);
+    fd = path_open_at(walk->fd, name, O_NOFOLLOW);
     if (fd < 0)
         return fd;
     if (fstat(fd, &st) != 0)

@@ -18,7 +18,7 @@ is 'a channel that is an output' "$status|$err" '125|observe-run: fatal: --chann
 run "$link" --channel 77 -- true
 is 'a channel that is not open' "$status|$err" '125|observe-run: fatal: --channel: usage: needs a descriptor that is open, and none of 0, 1 and 2'
 run "$link" --channel 7 -- true 7</dev/null
-is 'a channel that is no socket' "$status|$err" '125|observe-run: fatal: channel: the supervisor does not listen any more'
+is 'a channel that is no socket' "$status|$err" '125|observe-run: fatal: channel: Not a socket'
 
 for user in $users; do
     mkdir "$test_dir/$user"

@@ -26,7 +26,7 @@ is 'too many' "$status|$err" '125|terminal-run: fatal: --on: usage: at most 8 de
 run "$tr" --channel 7 -- true 7</dev/null
 is 'no descriptor' "$status|$err" '125|terminal-run: fatal: --on: usage: needs a descriptor'
 run "$tr" --channel 7 --on 0 -- true 7</dev/null
-is 'a channel that is no socket' "$status|$err" '125|terminal-run: fatal: channel: the supervisor does not listen any more'
+is 'a channel that is no socket' "$status|$err" '125|terminal-run: fatal: channel: Not a socket'
 
 for user in $users; do
     run channel "$user" works
