@@ -64,19 +64,17 @@ static int read_list(pid_t *pids, size_t most)
     return size < 0 ? -errno : count;
 }
 
-/* The parent in a /proc/PID/stat: the second word after the last parenthesis, since a name may hold anything.
- */
-static pid_t parent_of(const char *pid)
+/* The words behind the last parenthesis of /proc/PID/stat, since a name may hold anything. */
+bool children_look(pid_t pid, char *ret_state, pid_t *ret_parent)
 {
     char path[64], text[512];
     const char *end;
-    int parent = 0;
 
-    snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
     if (file_read(AT_FDCWD, path, text, sizeof(text)) <= 0)
-        return 0;
+        return false;
     end = strrchr(text, ')');
-    return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? parent : 0;
+    return end && sscanf(end + 1, " %c %d", ret_state, ret_parent) == 2;
 }
 
 static int scan_all(pid_t *pids, size_t most)
@@ -87,9 +85,13 @@ static int scan_all(pid_t *pids, size_t most)
 
     if (!proc)
         return -ENOSYS;
-    for (struct dirent *entry; (size_t)count < most && (entry = readdir(proc));)
-        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && parent_of(entry->d_name) == self)
-            pids[count++] = (pid_t)strtol(entry->d_name, NULL, 10);
+    for (struct dirent *entry; (size_t)count < most && (entry = readdir(proc));) {
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10), parent;
+        char state;
+
+        if (pid > 0 && children_look(pid, &state, &parent) && parent == self)
+            pids[count++] = pid;
+    }
     closedir(proc);
     return count;
 }

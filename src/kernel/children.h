@@ -11,6 +11,10 @@
 /* children_prepare() - open what tells of them, so that later looks take a call each. It stays open. */
 void children_prepare(void);
 
+/* children_look() - what any process, or thread, is doing (the letter of proc(5)), and whose child it is.
+ * Return: false: there is none. */
+bool children_look(pid_t pid, char *ret_state, pid_t *ret_parent);
+
 /*
  * children_list() - pids of the children, zombies included.
  * @pids: room for @most of them

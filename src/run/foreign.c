@@ -9,6 +9,7 @@
  */
 #include "run/foreign.h"
 
+#include "kernel/children.h"
 #include "links/chain.h"
 #include "links/kernel_abi.h"
 
@@ -45,20 +46,6 @@ struct process {
     pid_t pid, parent;
     char state;
 };
-
-/* The words behind the last parenthesis of /proc/PID/stat: a name may hold anything. */
-static bool read_process(const char *pid, struct process *process)
-{
-    char path[64], text[512];
-    const char *end;
-
-    snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
-    if (file_read(AT_FDCWD, path, text, sizeof(text)) <= 0)
-        return false;
-    end = strrchr(text, ')');
-    process->pid = (pid_t)strtol(pid, NULL, 10);
-    return end && sscanf(end + 1, " %c %d", &process->state, &process->parent) == 2;
-}
 
 /* May UID search this directory, without any capability? */
 static bool may_search(const struct stat *directory, uid_t uid, gid_t gid)
@@ -113,14 +100,13 @@ static int inner_number(pid_t pid)
 static int hold_one(pid_t pid)
 {
     const struct timespec moment = {.tv_nsec = MOMENT_NS};
-    char name[16];
-    struct process process = {0};
+    pid_t parent;
+    char state;
 
-    snprintf(name, sizeof(name), "%d", (int)pid);
     for (int i = 0; i < HOLD_MS * (1000000 / MOMENT_NS); i++) {
-        if (!read_process(name, &process) || process.state == 'Z')
+        if (!children_look(pid, &state, &parent) || state == 'Z')
             return -ESRCH;
-        if (process.state == 'S')
+        if (state == 'S')
             return kill(pid, SIGSTOP) == 0 ? 0 : -errno;
         nanosleep(&moment, NULL);
     }
@@ -129,11 +115,10 @@ static int hold_one(pid_t pid)
 
 static pid_t parent_of(pid_t pid)
 {
-    char name[16];
-    struct process process = {0};
+    pid_t parent;
+    char state;
 
-    snprintf(name, sizeof(name), "%d", (int)pid);
-    return read_process(name, &process) ? process.parent : 0;
+    return children_look(pid, &state, &parent) ? parent : 0;
 }
 
 /* Those that a runner has put between itself and the namespace, one run's. */
@@ -181,10 +166,13 @@ static size_t list_processes(struct process *processes, size_t most)
 
     if (!proc)
         return 0;
-    for (struct dirent *entry; count < most && (entry = readdir(proc));)
-        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
-            read_process(entry->d_name, &processes[count]))
+    for (struct dirent *entry; count < most && (entry = readdir(proc));) {
+        struct process *process = &processes[count];
+
+        process->pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (process->pid > 0 && children_look(process->pid, &process->state, &process->parent))
             count++;
+    }
     closedir(proc);
     return count;
 }

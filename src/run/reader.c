@@ -18,8 +18,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/uio.h>
@@ -81,25 +79,6 @@ void reader_abandon(struct reader *reader)
 /* --- one piece -------------------------------------------------------------------------------------------
  */
 
-/* Return: 0: there is none. */
-static pid_t parent_of(pid_t pid)
-{
-    char path[64], text[512];
-    const char *end;
-    int parent = 0;
-    ssize_t got;
-    _cleanup_fd_ int fd = -1;
-
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    if (got <= 0)
-        return 0;
-    text[got] = '\0';
-    end = strrchr(text, ')'); /* the name before it may be anything */
-    return end && sscanf(end, ") %*c %d", &parent) == 1 ? parent : 0;
-}
-
 /* Is it of the run, and none of our helpers? A process that ends meanwhile leaves its number to another; that
  * one could only be read before it has done anything, and what is read goes nowhere but to the observer. */
 static bool is_of_the_run(pid_t pid)
@@ -107,8 +86,11 @@ static bool is_of_the_run(pid_t pid)
     const pid_t self = getpid();
 
     for (int i = 0; i < GENERATIONS && pid > 1; i++) {
-        const pid_t parent = parent_of(pid);
+        pid_t parent;
+        char state;
 
+        if (!children_look(pid, &state, &parent))
+            return false;
         if (parent == self)
             return !children_leaves_out(pid);
         pid = parent;
