@@ -112,13 +112,3 @@ int channel_send(int fd, const void *data, size_t size, const int *descriptors, 
 {
     return pass_descriptors(fd, data, size, descriptors, count, PASS_PATIENTLY);
 }
-
-int channel_send_now(int fd, const void *data, size_t size, const int *descriptors, size_t count)
-{
-    return pass_descriptors(fd, data, size, descriptors, count, PASS_NOW);
-}
-
-int channel_send_early(int fd, const void *data, size_t size, const int *descriptors, size_t count)
-{
-    return pass_descriptors(fd, data, size, descriptors, count, PASS_EARLY);
-}

@@ -38,16 +38,8 @@ ssize_t channel_receive_all(int fd, void *room, size_t size, int timeout_ms, pid
 /* handed_close() - close them. */
 void handed_close(struct handed_over *handed);
 
-/* channel_send() - one packet with descriptors, up to CHANNEL_DESCRIPTORS, for which it may wait ten seconds
- * (links/pass.h). Return: 0 or -errno. */
+/* channel_send() - one packet with descriptors, up to CHANNEL_DESCRIPTORS, for which it may wait ten seconds;
+ * who must not, calls pass_descriptors() (links/pass.h). Return: 0 or -errno. */
 int channel_send(int fd, const void *data, size_t size, const int *descriptors, size_t count);
-
-/* channel_send_now() - the same where somebody else would have to wait meanwhile. Return: 0 or -errno;
- * -ETOOMANYREFS: all that this user may have are under way, which a command can have them be for long. */
-int channel_send_now(int fd, const void *data, size_t size, const int *descriptors, size_t count);
-
-/* channel_send_early() - the same to who receives it only after having sent something. Return: 0 or -errno;
- * -ETOOMANYREFS: so much is under way already that it has to be sent later. */
-int channel_send_early(int fd, const void *data, size_t size, const int *descriptors, size_t count);
 
 #endif

@@ -6,6 +6,7 @@
  */
 #include "run/gateway.h"
 
+#include "links/pass.h"
 #include "network/protocol.h"
 #include "policy/policy_rules.h"
 #include "run/supervise.h"
@@ -29,8 +30,6 @@ static void begin(struct writer *writer, const char *type)
  */
 static int send_packet(const struct gateway *gateway, struct writer *writer, int fd)
 {
-    int (*const send_it)(int, const void *, size_t, const int *, size_t) =
-        gateway->begun ? channel_send_now : channel_send;
     int r;
 
     writer_end(writer);
@@ -41,7 +40,8 @@ static int send_packet(const struct gateway *gateway, struct writer *writer, int
     else if (writer->text.length > PROTOCOL_PACKET)
         r = -EMSGSIZE;
     else
-        r = send_it(gateway->fd, writer->text.data, writer->text.length, &fd, fd >= 0);
+        r = pass_descriptors(gateway->fd, writer->text.data, writer->text.length, &fd, fd >= 0,
+                             gateway->begun ? PASS_NOW : PASS_PATIENTLY);
     text_free(&writer->text);
     return r;
 }

@@ -17,6 +17,7 @@
 
 #include "kernel/object.h"
 #include "links/kernel_abi.h"
+#include "links/pass.h"
 #include "observe/retreat.h"
 #include "run/channel.h"
 
@@ -79,11 +80,11 @@ static _Noreturn void say(enum opener_verdict verdict, int errnum, int fd)
 {
     struct answer answer = {.verdict = verdict, .errnum = errnum};
 
-    int r = channel_send_now(AT_WIRE, &answer, sizeof(answer), &fd, fd >= 0 ? 1 : 0);
+    int r = pass_descriptors(AT_WIRE, &answer, sizeof(answer), &fd, fd >= 0, PASS_NOW);
 
     if (r == -ETOOMANYREFS) { /* the supervisor waits for this */
         answer = (struct answer){.verdict = OPENER_FAILED, .errnum = ETOOMANYREFS};
-        r = channel_send_now(AT_WIRE, &answer, sizeof(answer), NULL, 0);
+        r = pass_descriptors(AT_WIRE, &answer, sizeof(answer), NULL, 0, PASS_NOW);
     }
     _exit(r < 0);
 }

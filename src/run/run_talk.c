@@ -10,6 +10,7 @@
  */
 #include "run/run_state.h"
 
+#include "links/pass.h"
 #include "run/channel.h"
 #include "run/foreign.h"
 #include "run/forerunner.h"
@@ -128,8 +129,8 @@ static int send_checks(struct run *run, bool early)
     int r;
 
     attest_message(&run->attestation, &checks, &size);
-    r = (early ? channel_send_early : channel_send)(run->channel, &checks, size, run->attestation.descriptors,
-                                                    run->attestation.descriptor_count);
+    r = pass_descriptors(run->channel, &checks, size, run->attestation.descriptors,
+                         run->attestation.descriptor_count, early ? PASS_EARLY : PASS_PATIENTLY);
     run->checks_due = early && r == -ETOOMANYREFS;
     return r < 0 && r != -EPIPE && !run->checks_due ? chain_failed(run, r) : 0;
 }

@@ -19,6 +19,7 @@
 #include "links/acts.h"
 #include "links/chain.h"
 #include "links/kernel_abi.h"
+#include "links/pass.h"
 #include "run/channel.h"
 #include "run/gateway.h"
 #include "run/launcher.h"
@@ -372,7 +373,7 @@ static int answer_join(const struct keeper *keeper, int fd)
     fds[JOIN_SHM] = mount_clone(AT_FDCWD, "/shm", 0);
     r = fds[JOIN_TMP] < 0 ? fds[JOIN_TMP] : fds[JOIN_SHM] < 0 ? fds[JOIN_SHM] : 0;
     if (r == 0)
-        r = channel_send_now(fd, &reply, sizeof(reply), fds, count);
+        r = pass_descriptors(fd, &reply, sizeof(reply), fds, count, PASS_NOW);
     fd_close(fds[JOIN_TMP]);
     fd_close(fds[JOIN_SHM]);
     return r;

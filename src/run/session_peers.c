@@ -3,22 +3,15 @@
  */
 #include "run/session_peers.h"
 
+#include "run/supervise.h"
 #include "util/util.h"
 
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <time.h>
 
-#define SILENT_S 2 /* how long one keeps its place while others wait for one */
-#define JOIN_S   8 /* and how long it waits for room for its descriptors */
-
-static uint64_t seconds_now(void)
-{
-    struct timespec now = {0};
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec;
-}
+#define SECOND UINT64_C(1000000000)
+#define SILENT (2 * SECOND) /* how long one keeps its place while others wait for one */
+#define JOIN   (8 * SECOND) /* and how long it waits for room for its descriptors */
 
 void peers_clear(struct peers *peers)
 {
@@ -44,7 +37,7 @@ static size_t find_place(const struct peers *peers)
         if (!peer->joins && (oldest == PEERS || peer->since < peers->peer[oldest].since))
             oldest = i;
     }
-    return oldest < PEERS && seconds_now() - peers->peer[oldest].since > SILENT_S ? oldest : PEERS;
+    return oldest < PEERS && supervise_now_ns() - peers->peer[oldest].since > SILENT ? oldest : PEERS;
 }
 
 bool peers_join(const struct peers *peers)
@@ -57,7 +50,7 @@ bool peers_join(const struct peers *peers)
 
 bool peers_late(const struct peer *peer)
 {
-    return seconds_now() - peer->since > JOIN_S;
+    return supervise_now_ns() - peer->since > JOIN;
 }
 
 bool peers_room(const struct peers *peers)
@@ -73,5 +66,5 @@ void peers_take(struct peers *peers, int listener)
     if (fd < 0)
         return;
     fd_close(peers->peer[at].fd);
-    peers->peer[at] = (struct peer){.fd = fd, .since = seconds_now()};
+    peers->peer[at] = (struct peer){.fd = fd, .since = supervise_now_ns()};
 }

@@ -18,7 +18,7 @@ struct peer {
     int fd;         /* -1: free */
     bool ends;      /* asked for the end, and is told when it has come */
     bool joins;     /* asked to join, and waits for room for its descriptors */
-    uint64_t since; /* CLOCK_MONOTONIC, seconds */
+    uint64_t since; /* supervise_now_ns() */
 };
 
 struct peers {
