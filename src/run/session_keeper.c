@@ -1,37 +1,28 @@
 /*
  * session_keeper.c - the process that keeps a session.
  *
- * Theory of operation. It makes the namespaces by a chain of its own (detach-run, namespace-run --hold),
- * which leaves process 1 as this process's child and the descriptors in its hands. Then it answers on its
- * socket, and waits: for a request to end, a signal to do so, the owner's end, or process 1's. In each case
- * process 1 is killed, and with it, by the kernel, every process of the namespace; that it can be reaped
- * afterwards is the proof that none is left. If this process is killed, process 1 sees the end of its
- * liveness.
+ * Theory of operation. It makes the namespaces (session_making.c), then it answers on its socket, and waits:
+ * for a request to end, a signal to do so, the owner's end, or process 1's. In each case process 1 is killed,
+ * and with it, by the kernel, every process of the namespace; that it can be reaped afterwards is the proof
+ * that none is left. If this process is killed, process 1 sees the end of its liveness.
  *
  * Should:  hold nothing else: neither a terminal, a pipe of the caller's nor a directory but the one of the
  *          sessions.
  * Mustn't: wait for somebody who has asked: a connection that says nothing is dropped when its place has been
  *          needed for a while.
  */
-#include "run/session_wire.h"
+#include "run/session_making.h"
 
-#include "backend/backend.h"
-#include "links/acts.h"
 #include "links/chain.h"
 #include "links/kernel_abi.h"
 #include "links/pass.h"
 #include "run/channel.h"
 #include "run/gateway.h"
-#include "run/launcher.h"
-#include "run/run_error.h"
-#include "run/session_hearers.h"
-#include "run/session_peers.h"
-#include "run/spawn.h"
+#include "run/session_wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,38 +33,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HOLD_MS      10000 /* how long the chain may take */
-#define WORDS_MS     1000
-#define ENDING_MS    30000 /* how long killed processes may take to be gone before whoever asked is told */
-#define ROOM_MS      500   /* between two looks for a place, while there is none */
-#define AGAIN_MS     5     /* between two attempts to hand over what a run goes into */
-#define BACKLOG      512
-#define NAMESPACE_OK 'r' /* what process 1 says */
-
-#define CAPABILITY_KILL      5  /* CAP_KILL */
-#define CAPABILITY_SYS_ADMIN 21 /* CAP_SYS_ADMIN */
-
-struct keeper {
-    const struct session_place *place;
-    const char *name;
-    struct session_facts facts;
-    uint64_t since; /* CLOCK_BOOTTIME, seconds */
-    int lock, owner, report, null;
-    int liveness, listener, signals;
-    int init_fd; /* pidfd of process 1 */
-    int join[JOIN_COUNT];
-    pid_t init;             /* 0: there is none, or it has been reaped */
-    pid_t chain;            /* what makes them, until it has been reaped */
-    struct gateway gateway; /* of a network with a list: for all runs */
-    struct peers peers;
-    struct hearers hearers; /* runs that are told what comes to the gateway */
-};
-
-static int fail(struct error *error, int errnum, const char *what)
-{
-    return error_set(error, ERROR_SANDBOX_UNAVAILABLE, errnum, "set-up-failed", "cannot %s: %s", what,
-                     strerror(errnum));
-}
+#define ENDING_MS 30000 /* how long killed processes may take to be gone before whoever asked is told */
+#define ROOM_MS   500   /* between two looks for a place, while there is none */
+#define AGAIN_MS  5     /* between two attempts to hand over what a run goes into */
+#define BACKLOG   512
 
 static uint64_t seconds(clockid_t clock)
 {
@@ -83,220 +46,9 @@ static uint64_t seconds(clockid_t clock)
     return (uint64_t)now.tv_sec;
 }
 
-/* --- making --------------------------------------------------------------------------------------------- */
+/* --- its place ------------------------------------------------------------------------------------------ */
 
-/* The chain ended without the word: say what its last ones were. */
-static int chain_failed(int errors, struct error *error)
-{
-    char words[1024];
-    ssize_t size = 0;
-
-    while (size < (ssize_t)sizeof(words) - 1) {
-        struct pollfd ready = {.fd = errors, .events = POLLIN};
-        ssize_t got = poll(&ready, 1, WORDS_MS) == 1
-                          ? read(errors, words + size, sizeof(words) - 1 - (size_t)size)
-                          : -1;
-
-        if (got <= 0)
-            break;
-        size += got;
-    }
-    words[size] = '\0';
-    return run_error_link(error, words);
-}
-
-/* Listeners, where there are any, then its one word, with the descriptors of the namespaces. */
-static int receive_held(struct keeper *keeper, int channel, int errors, struct error *error)
-{
-    size_t expected = keeper->facts.network == NETWORK_HOST ? JOIN_NET : JOIN_COUNT;
-    union {
-        struct channel_word word;
-        struct channel_listeners listeners;
-    } message;
-    struct host_lack lack = {0};
-    struct handed_over handed;
-    pid_t writer;
-    ssize_t size;
-
-    do
-        size = channel_receive_all(channel, &message, sizeof(message), HOLD_MS, &writer, &handed);
-    while (size == (ssize_t)sizeof(message.listeners) && message.listeners.type == CHANNEL_LISTENERS &&
-           gateway_take(&keeper->gateway, &message.listeners, &handed));
-    if (size == -ETIMEDOUT) {
-        error_set(error, ERROR_SANDBOX_UNAVAILABLE, ETIMEDOUT, "chain-timeout",
-                  "the namespaces were not ready within %d seconds", HOLD_MS / 1000);
-        return error_hint(error, "the machine may be overloaded; try again");
-    }
-    if (size == 0 || size == -ECONNRESET)
-        return chain_failed(errors, error);
-    if (size == (ssize_t)sizeof(message.word) && message.word.type == CHANNEL_CANNOT) {
-        host_cannot(&lack, message.word.value >> 16, message.word.value & 0xffff);
-        return host_lack_error(error, &lack, "the namespaces of a session");
-    }
-    if (size != (ssize_t)sizeof(message.word) || message.word.type != CHANNEL_HELD ||
-        handed.count != expected || message.word.value <= 1) {
-        if (size > 0)
-            handed_close(&handed);
-        return fail(error, size < 0 ? (int)-size : EPROTO, "understand the chain");
-    }
-    memcpy(keeper->join, handed.fd, expected * sizeof(int));
-    keeper->facts.init = keeper->init = message.word.value;
-    return 0;
-}
-
-/* Process 1 is our child, has given up what it must not have, and can be waited for. */
-static int take_init(struct keeper *keeper, struct error *error)
-{
-    struct pollfd ready = {.fd = keeper->liveness, .events = POLLIN};
-    siginfo_t info = {0};
-    char byte = 0;
-
-    if (waitid(P_PID, (id_t)keeper->init, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
-        return fail(error, errno, "take over process 1");
-    if (poll(&ready, 1, HOLD_MS) != 1 || read(keeper->liveness, &byte, 1) != 1 || byte != NAMESPACE_OK)
-        return fail(error, EPROTO, "see process 1 ready");
-    keeper->init_fd = (int)kernel_call(SYS_pidfd_open, keeper->init, 0, 0, 0, 0, 0);
-    if (keeper->init_fd < 0)
-        return fail(error, -keeper->init_fd, "hold on to process 1");
-    for (size_t i = 0; i < JOIN_COUNT; i++) {
-        struct stat number;
-
-        if (i == JOIN_TMP || i == JOIN_SHM || keeper->join[i] < 0)
-            continue;
-        if (fstat(keeper->join[i], &number) != 0)
-            return fail(error, errno, "look at the namespaces");
-        keeper->facts.number[i] = number.st_ino;
-    }
-    return 0;
-}
-
-/*
- * Goes where the mounts are that every run gets a copy of: only from within can they be copied. There is
- * nothing else there, so nothing of the host's is used from here on but what is open. This process stays
- * outside of the process namespace, where nobody inside can see it, and is not dumpable.
- */
-static int enter_mounts(struct keeper *keeper, struct error *error)
-{
-    const uint32_t needed =
-        1U << CAPABILITY_KILL | 1U << CAPABILITY_SYS_ADMIN; /* for another user's; for mounts */
-    const struct capability_data few[2] = {{.effective = needed, .permitted = needed}, {0}};
-    struct capability_header header = {.version = CAPABILITY_VERSION_3};
-
-    if (setns(keeper->join[JOIN_USER], CLONE_NEWUSER) != 0 ||
-        setns(keeper->join[JOIN_TMP], CLONE_NEWNS) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
-        kernel_call(SYS_capset, KERNEL_PTR(&header), KERNEL_PTR(few), 0, 0, 0, 0) != 0)
-        return fail(error, errno ? errno : EPERM, "enter the session");
-    keeper->join[JOIN_TMP] = fd_close(keeper->join[JOIN_TMP]);
-    keeper->join[JOIN_SHM] = fd_close(keeper->join[JOIN_SHM]);
-    return 0;
-}
-
-static int wait_for_chain(struct keeper *keeper, int errors, struct error *error)
-{
-    int status;
-
-    while (waitpid(keeper->chain, &status, 0) < 0)
-        if (errno != EINTR)
-            return fail(error, errno, "wait for the chain");
-    keeper->chain = 0;
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : chain_failed(errors, error);
-}
-
-/* The chain's ends of what it is given. */
-struct ends {
-    int channel, liveness, errors, null, root;
-};
-
-static int spawn_hold(const struct resolved *resolved, const struct ends *ends, struct error *error)
-{
-    static char *no_command[] = {NULL};
-    const int standard[3] = {ends->null, ends->null, ends->errors};
-    struct chain_fds fds = CHAIN_FDS_NONE;
-    struct launch launch = {0};
-    struct plan plan = {0};
-    _cleanup_fd_ int launcher = launcher_open(resolved, "confine-launch", error);
-    pid_t pid;
-    int r = launcher < 0 ? launcher : backend_plan_session(resolved, &plan, error);
-
-    if (r < 0)
-        return r;
-    fds.channel = ends->channel;
-    fds.liveness = ends->liveness;
-    r = launch_prepare(&launch, &plan, resolved, &fds, 0, NULL, NULL, no_command);
-    if (r < 0) {
-        plan_free(&plan);
-        return error_no_memory(error);
-    }
-    free(launch.env.items); /* the list alone: nothing in this chain reads a variable */
-    launch.env = (struct strings){0};
-    pid = spawn_chain(launcher, &launch, standard, ends->root, NULL, NULL);
-    launch_free(&launch);
-    plan_free(&plan); /* the words are its own */
-    return pid < 0 ? run_error_spawn(error, (int)-pid, "/") : pid;
-}
-
-/* The gateway's errors stand in a report, as it has a run's; that of a session is nobody's to read. */
-static int of_gateway(struct keeper *keeper, int result, struct error *error)
-{
-    if (result < 0 && keeper->gateway.report)
-        *error = keeper->gateway.report->error;
-    return result;
-}
-
-static int prepare_gateway(struct keeper *keeper, const struct resolved *resolved, struct error *error)
-{
-    static struct report report;
-    static struct plan plan;
-    struct host host = {0};
-
-    if (!network_gateway(&resolved->network))
-        return 0;
-    host_look(&host);
-    plan = (struct plan){.backend = "namespace", .gateway = true, .landlock_abi = host.landlock_abi};
-    return of_gateway(keeper, gateway_prepare(&keeper->gateway, &plan, resolved, &report), error);
-}
-
-static int make_namespaces(struct keeper *keeper, const struct resolved *resolved, struct error *error)
-{
-    _cleanup_fd_ int channel = -1, errors = -1;
-    struct ends ends = {-1, -1, -1, open("/dev/null", O_RDWR | O_CLOEXEC),
-                        open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)};
-    int pair[2], r;
-
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0) {
-        channel = pair[0];
-        ends.channel = pair[1];
-    }
-    if (channel >= 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0) {
-        keeper->liveness = pair[0];
-        ends.liveness = pair[1];
-    }
-    if (keeper->liveness >= 0 && pipe2(pair, O_CLOEXEC) == 0) {
-        errors = pair[0];
-        ends.errors = pair[1];
-    }
-    if (errors < 0 || ends.null < 0 || ends.root < 0)
-        return fail(error, errno, "make the channel");
-    r = prepare_gateway(keeper, resolved, error);
-    if (r == 0)
-        r = keeper->chain = spawn_hold(resolved, &ends, error);
-    fd_close(ends.channel);
-    fd_close(ends.liveness);
-    fd_close(ends.errors);
-    fd_close(ends.null);
-    fd_close(ends.root);
-    if (r >= 0)
-        r = of_gateway(keeper, gateway_start(&keeper->gateway), error);
-    if (r >= 0)
-        r = receive_held(keeper, channel, errors, error);
-    if (r == 0)
-        r = wait_for_chain(keeper, errors, error);
-    if (r == 0)
-        r = take_init(keeper, error);
-    return r == 0 ? of_gateway(keeper, gateway_open(&keeper->gateway), error) : r;
-}
-
-static int listen_there(struct keeper *keeper, struct error *error)
+static int listen_there(struct session_keeper *keeper, struct error *error)
 {
     struct sockaddr_un address;
     char file[SESSION_FILE];
@@ -307,7 +59,7 @@ static int listen_there(struct keeper *keeper, struct error *error)
     if (keeper->listener < 0 ||
         bind(keeper->listener, (const struct sockaddr *)&address, sizeof(address)) != 0 ||
         listen(keeper->listener, BACKLOG) != 0)
-        return fail(error, errno, "listen in the directory of sessions");
+        return session_keeper_fail(error, errno, "listen in the directory of sessions");
     return 0;
 }
 
@@ -317,7 +69,7 @@ static int compare(const void *left, const void *right)
 }
 
 /* Closes everything but what a keeper needs: pipes of the caller's would never end, and files stay open. */
-static int close_others(const struct keeper *keeper)
+static int close_others(const struct session_keeper *keeper)
 {
     int keep[9 + JOIN_COUNT] = {keeper->place->fd, keeper->lock,     keeper->owner,
                                 keeper->report,    keeper->liveness, keeper->listener,
@@ -343,7 +95,7 @@ static int close_others(const struct keeper *keeper)
 
 /* May whoever sent this descriptor ask? It must be the lock file, opened for writing: that says more than a
  * user's number, which in here may not even have one. */
-static bool may_ask(const struct keeper *keeper, int shown)
+static bool may_ask(const struct session_keeper *keeper, int shown)
 {
     struct stat ours, theirs;
     int flags = shown < 0 ? -1 : fcntl(shown, F_GETFL);
@@ -352,7 +104,7 @@ static bool may_ask(const struct keeper *keeper, int shown)
            fstat(keeper->lock, &ours) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
-static void answer(struct keeper *keeper, int fd, int errnum)
+static void answer(struct session_keeper *keeper, int fd, int errnum)
 {
     struct session_reply reply = {.version = SESSION_VERSION, .errnum = errnum, .facts = keeper->facts};
 
@@ -362,7 +114,7 @@ static void answer(struct keeper *keeper, int fd, int errnum)
 }
 
 /* The same with what a command goes into, and mounts of its own. Return: 0, or -errno. */
-static int answer_join(const struct keeper *keeper, int fd)
+static int answer_join(const struct session_keeper *keeper, int fd)
 {
     struct session_reply reply = {.version = SESSION_VERSION, .facts = keeper->facts};
     size_t count = keeper->join[JOIN_NET] < 0 ? JOIN_NET : JOIN_COUNT;
@@ -381,7 +133,7 @@ static int answer_join(const struct keeper *keeper, int fd)
 
 /* A command can keep all of its user's descriptors under way for as long as it likes: nobody else waits for
  * that, and least of all the end of the session. */
-static void join(struct keeper *keeper, struct peer *peer)
+static void join(struct session_keeper *keeper, struct peer *peer)
 {
     const int r = answer_join(keeper, peer->fd);
 
@@ -396,7 +148,7 @@ static void join(struct keeper *keeper, struct peer *peer)
 }
 
 /* Once more. Who has gone, or speaks again, has lost its place. */
-static void join_waiting(struct keeper *keeper, const struct pollfd *ready)
+static void join_waiting(struct session_keeper *keeper, const struct pollfd *ready)
 {
     bool full = false;
 
@@ -414,7 +166,7 @@ static void join_waiting(struct keeper *keeper, const struct pollfd *ready)
 }
 
 /* Return: whether the session is to end. */
-static bool serve(struct keeper *keeper, struct peer *peer)
+static bool serve(struct session_keeper *keeper, struct peer *peer)
 {
     struct session_request request;
     int shown[JOIN_COUNT], r;
@@ -466,7 +218,7 @@ static int poll_open(struct pollfd *ready, int timeout_ms)
 }
 
 /* Waits until the session is to end. */
-static void live(struct keeper *keeper)
+static void live(struct session_keeper *keeper)
 {
     struct pollfd ready[WATCHED];
 
@@ -505,7 +257,7 @@ static void live(struct keeper *keeper)
 
 /* --- ending --------------------------------------------------------------------------------------------- */
 
-static void tell_enders(struct keeper *keeper, int errnum)
+static void tell_enders(struct session_keeper *keeper, int errnum)
 {
     for (size_t i = 0; i < PEERS; i++)
         if (keeper->peers.peer[i].fd >= 0 && keeper->peers.peer[i].ends)
@@ -514,7 +266,7 @@ static void tell_enders(struct keeper *keeper, int errnum)
 
 /* Kills what is in the session and sees it gone. One that does not end (a dead file server) is told of, and
  * waited for nevertheless: the name stays taken until then. */
-static void end_processes(struct keeper *keeper)
+static void end_processes(struct session_keeper *keeper)
 {
     struct pollfd gone = {.fd = keeper->init_fd, .events = POLLIN};
 
@@ -532,7 +284,7 @@ static void end_processes(struct keeper *keeper)
 
 /* --- the life ------------------------------------------------------------------------------------------- */
 
-static int prepare(struct keeper *keeper, struct error *error)
+static int prepare(struct session_keeper *keeper, struct error *error)
 {
     static const int ends[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
     sigset_t all, taken;
@@ -545,12 +297,12 @@ static int prepare(struct keeper *keeper, struct error *error)
     if (sigprocmask(SIG_SETMASK, &all, NULL) != 0 || signal(SIGCHLD, SIG_DFL) == SIG_ERR ||
         keeper->signals < 0 || setsid() < 0 || chdir("/") != 0 ||
         prctl(PR_SET_NAME, "confine-keeper", 0, 0, 0) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
-        return fail(error, errno, "prepare the keeper");
+        return session_keeper_fail(error, errno, "prepare the keeper");
     return 0;
 }
 
 /* Says that it lives, and waits to be told to: whoever started it may have been killed meanwhile. */
-static bool agree(const struct keeper *keeper, const struct error *error)
+static bool agree(const struct session_keeper *keeper, const struct error *error)
 {
     struct pollfd ready = {.fd = keeper->report, .events = POLLIN};
     char byte;
@@ -563,7 +315,7 @@ static bool agree(const struct keeper *keeper, const struct error *error)
 }
 
 /* Nothing of the caller's stays open. */
-static bool let_go(struct keeper *keeper)
+static bool let_go(struct session_keeper *keeper)
 {
     for (int fd = 0; fd < 3; fd++)
         if (dup2(keeper->null, fd) != fd)
@@ -575,16 +327,16 @@ static bool let_go(struct keeper *keeper)
 _Noreturn void session_keep(const struct session_place *place, const char *name,
                             const struct resolved *resolved, int lock, int owner, pid_t owner_pid, int report)
 {
-    struct keeper keeper = {.place = place,
-                            .name = name,
-                            .lock = lock,
-                            .owner = owner,
-                            .report = report,
-                            .null = open("/dev/null", O_RDWR | O_CLOEXEC),
-                            .liveness = -1,
-                            .listener = -1,
-                            .signals = -1,
-                            .init_fd = -1};
+    struct session_keeper keeper = {.place = place,
+                                    .name = name,
+                                    .lock = lock,
+                                    .owner = owner,
+                                    .report = report,
+                                    .null = open("/dev/null", O_RDWR | O_CLOEXEC),
+                                    .liveness = -1,
+                                    .listener = -1,
+                                    .signals = -1,
+                                    .init_fd = -1};
     struct error error = {0};
 
     gateway_clear(&keeper.gateway);
@@ -600,8 +352,8 @@ _Noreturn void session_keep(const struct session_place *place, const char *name,
         keeper.join[i] = -1;
     peers_clear(&keeper.peers);
     hearers_clear(&keeper.hearers, &keeper.gateway);
-    if (prepare(&keeper, &error) == 0 && make_namespaces(&keeper, resolved, &error) == 0)
-        (void)(listen_there(&keeper, &error) ?: enter_mounts(&keeper, &error));
+    if (prepare(&keeper, &error) == 0 && session_keeper_make(&keeper, resolved, &error) == 0)
+        (void)(listen_there(&keeper, &error) ?: session_keeper_enter(&keeper, &error));
     if (agree(&keeper, &error) && let_go(&keeper))
         live(&keeper);
     keeper.liveness = fd_close(keeper.liveness);
