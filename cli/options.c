@@ -54,7 +54,7 @@ const struct option option_table[] = {
      "the proxy that leads to the hosts of --allow: http://[USER:PASSWORD@]HOST:PORT"},
     {"forward", 0, "PORT[:INSIDE]", OPTION_LIST, LIST_FORWARD, FOR_ALL | FOR_SESSION_START, network_group,
      "a service on the host's loopback, reachable on the loopback inside"},
-    {"publish", 0, "PORT[:INSIDE]", OPTION_LIST, LIST_PUBLISH, FOR_ALL, network_group,
+    {"publish", 0, "PORT[:INSIDE]", OPTION_LIST, LIST_PUBLISH, FOR_ALL | FOR_SESSION_START, network_group,
      "a port of the host's loopback that leads to a server inside"},
     {"backend", 'b', "NAME", OPTION_KEY, KEY_BACKEND, FOR_ALL | FOR_PROBE | FOR_SESSION_START,
      confinement_group, "auto, or one by name"},

@@ -48,13 +48,6 @@ static int refuse_policy(const struct confinement *confinement, struct error *er
                   "danger-full-access confines nothing, and a session is made of namespaces");
         return error_hint(error, "choose another mode");
     }
-    if (confinement->resolved.network.published_count > 0) {
-        error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "not-in-this-version",
-                  "a session publishes no port");
-        error_surface(error, "net.tcp");
-        return error_hint(error,
-                          "a server is published by its own run: confine run --publish, without --session");
-    }
     if (!backend || strcmp(backend, "auto") == 0 || strcmp(backend, "namespace") == 0)
         return 0;
     error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "no-sessions", "the backend %s has no sessions",

@@ -52,7 +52,7 @@ int session_fit(const struct session *session, struct policy *policy, struct err
         const char *hint;
     } lists[] = {{LIST_ALLOW, "say --allow at confine session start; leave it out here"},
                  {LIST_FORWARD, "say --forward at confine session start; leave it out here"},
-                 {LIST_PUBLISH, "a session publishes no port: start the server without --session"}};
+                 {LIST_PUBLISH, "say --publish at confine session start; leave it out here"}};
     static const struct {
         enum key key;
         const char *hint;

@@ -230,7 +230,7 @@ export function start(command: string[], options?: StartOptions): Run;
 /** Run a command confined and wait for its end. Resolves also where the command failed or did not run. */
 export function run(command: string[], options?: RunOptions): Promise<Result>;
 
-export interface SessionOptions extends Pick<Options, 'network' | 'allow' | 'upstream' | 'forward' | 'limit' | 'workspace' | 'user' | 'backend'> {
+export interface SessionOptions extends Pick<Options, 'network' | 'allow' | 'upstream' | 'forward' | 'publish' | 'limit' | 'workspace' | 'user' | 'backend'> {
   program?: string;
   environ?: NodeJS.ProcessEnv;
   /** The process with which the session ends; without it this one. */

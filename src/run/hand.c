@@ -145,6 +145,23 @@ static void stop(struct hand *hand)
     hand->pid = 0;
 }
 
+static void let_go(struct hand *hand)
+{
+    hand->user = fd_close(hand->user);
+    hand->net = fd_close(hand->net);
+}
+
+int hand_start(struct hand *hand, const struct resolved *resolved)
+{
+    bool lost = false;
+    int r = start(hand, resolved, &lost);
+
+    if (r < 0)
+        stop(hand);
+    let_go(hand);
+    return r;
+}
+
 int hand_ask(struct hand *hand, const struct resolved *resolved, const char *word, int *ret_fd)
 {
     bool lost = false;
@@ -164,6 +181,5 @@ int hand_ask(struct hand *hand, const struct resolved *resolved, const char *wor
 void hand_end(struct hand *hand)
 {
     stop(hand);
-    hand->user = fd_close(hand->user);
-    hand->net = fd_close(hand->net);
+    let_go(hand);
 }

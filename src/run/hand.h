@@ -24,6 +24,14 @@ struct hand {
 int hand_look(struct hand *hand, pid_t pid);
 
 /*
+ * hand_start() - start it now, for a caller that cannot do it later. From then on it is this process or none:
+ * the namespaces are let go.
+ *
+ * Return: 0 or -errno.
+ */
+int hand_start(struct hand *hand, const struct resolved *resolved);
+
+/*
  * hand_ask() - one word of `namespace-run --serve`; starts the process when it is first needed.
  * @ret_fd: the descriptor, the caller's; NULL: none is expected
  *

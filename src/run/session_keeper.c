@@ -71,10 +71,10 @@ static int compare(const void *left, const void *right)
 /* Closes everything but what a keeper needs: pipes of the caller's would never end, and files stay open. */
 static int close_others(const struct session_keeper *keeper)
 {
-    int keep[9 + JOIN_COUNT] = {keeper->place->fd, keeper->lock,     keeper->owner,
-                                keeper->report,    keeper->liveness, keeper->listener,
-                                keeper->signals,   keeper->init_fd,  keeper->gateway.fd};
-    size_t count = 9;
+    int keep[10 + JOIN_COUNT] = {keeper->place->fd,  keeper->lock,           keeper->owner,   keeper->report,
+                                 keeper->liveness,   keeper->listener,       keeper->signals, keeper->init_fd,
+                                 keeper->gateway.fd, keeper->gateway.hand.fd};
+    size_t count = 10;
     long next = STDERR_FILENO + 1, r = 0;
 
     for (size_t i = 0; i < JOIN_COUNT; i++)

@@ -13,7 +13,6 @@ start() {
     await there 7100
     init=$(children "$(keeper "$1")") named=$1
 }
-keeper() { pgrep -fx "$confine session start ${1:-.*}( .*)?" | while read -r pid; do [ "$(stat -c %u "/proc/$pid")" != "$(id -u)" ] || echo "$pid"; done; }
 children() { cat "/proc/$1/task/$1/children"; }
 # who PID: the process and its start, because numbers come again; alive WHO: is it still there?
 who() { echo "$1:$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20)"; }
@@ -224,7 +223,7 @@ call "$confine" session end race
 call "$confine" session start plain --owner $$
 call "$confine" session start sized --owner $$ --limit tmp_size=1M
 refused 'another network' 125 session-decides 'the network of session plain is none' --session plain -n host -- touch "$dir/ran"
-refused 'a published port' 125 session-decides 'a session publishes no port: start the server without --session' --session plain --publish 3000 -- touch "$dir/ran"
+refused 'a published port' 125 session-decides 'say --publish at confine session start' --session plain --publish 3000 -- touch "$dir/ran"
 refused 'a forwarded port' 125 session-decides 'say --forward at confine session start' --session plain --forward 3000 -- touch "$dir/ran"
 refused 'a proxy' 125 session-decides 'a session has no proxy' --session plain --proxy-env -- touch "$dir/ran"
 refused 'an upstream' 125 session-decides 'say --upstream at confine session start' --session plain --upstream http://192.0.2.1:80 -- touch "$dir/ran"

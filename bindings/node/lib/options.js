@@ -5,7 +5,7 @@ export const RUN_OPTIONS = new Set([
   'device', 'network', 'allow', 'proxyEnv', 'upstream', 'forward', 'publish', 'backend', 'open', 'require', 'approvedMode', 'env',
   'unsetEnv', 'cleanEnv', 'user', 'timeout', 'limit', 'grace', 'waitAll', 'tty', 'size', 'denials', 'ask', 'planted', 'session',
 ]);
-export const SESSION_OPTIONS = new Set(['network', 'allow', 'upstream', 'forward', 'limit', 'workspace', 'user', 'backend']);
+export const SESSION_OPTIONS = new Set(['network', 'allow', 'upstream', 'forward', 'publish', 'limit', 'workspace', 'user', 'backend']);
 
 /** A number is seconds. */
 const DURATIONS = new Set(['timeout', 'grace', 'ask']);

@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Mapping, Optional, Union
 from .events import ConfineError
 from .options import environment, find_program
 
-SETTINGS = ('network', 'allow', 'upstream', 'forward', 'limit', 'workspace', 'user', 'backend')
+SETTINGS = ('network', 'allow', 'upstream', 'forward', 'publish', 'limit', 'workspace', 'user', 'backend')
 
 
 class Session:
