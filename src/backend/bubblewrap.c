@@ -78,10 +78,17 @@ static void add_masks(struct builder *b)
     for (size_t i = 0; i < resolved->hidden_count; i++)
         if (view_masks(b, &resolved->hidden[i]) && !is_under_mask(b, resolved->hidden[i].path))
             add_mask(b, resolved->hidden[i].path, S_ISDIR(resolved->hidden[i].type), false);
+}
+
+/* What is not hidden because somebody asked for it: after what is granted, which may have brought it. */
+static void add_late_masks(struct builder *b)
+{
+    const struct resolved *resolved = b->resolved;
+
     for (size_t i = 0; i < resolved->view.sockets.count && !is_open(b, SURFACE_UNIX_PATH); i++) {
         const char *path = resolved->view.sockets.items[i];
 
-        if (view_shows(b, path) && !resolved_under_writable(resolved, path) && !is_under_mask(b, path))
+        if (view_brings(b, path) && !resolved_under_writable(resolved, path) && !is_under_mask(b, path))
             add_mask(b, path, false, true);
     }
     for (size_t i = 0; i < resolved->view.procs.count; i++)
@@ -156,6 +163,7 @@ static void chain_bubblewrap(struct builder *b, const char *const *program)
     add_private(b);
     add_masks(b);
     add_grants(b);
+    add_late_masks(b);
     add_nameless(b);
     for (size_t i = 0; i < ARRAY_SIZE(last); i++)
         build_word(b, last[i]);

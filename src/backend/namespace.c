@@ -62,7 +62,7 @@ bool view_is_inner(const struct builder *b, const struct resolved_path *path)
 
 bool view_masks_proc(const struct builder *b, const char *path)
 {
-    return view_shows(b, path) && !(b->plan->foreign && resolved_under_writable(b->resolved, path));
+    return view_brings(b, path) && !(b->plan->foreign && resolved_under_writable(b->resolved, path));
 }
 
 bool view_protects(const struct builder *b, size_t index)

@@ -60,8 +60,11 @@ void view_forget(struct builder *b);
 
 enum view_hold view_holds(const struct builder *b, const struct hidden *hidden);
 
-/* view_sees() - is something there in the view where PATH is: as outside, bound into a private place, or of
- * the view's own? */
+/* view_brings() - is there in the view what is outside where PATH is: as it is there, or bound into a private
+ * place? */
+bool view_brings(const struct builder *b, const char *path);
+
+/* view_sees() - the same, or something of the view's own. */
 bool view_sees(const struct builder *b, const char *path);
 
 /* view_hides() - is PATH in something hidden, and in nothing of that which is granted or shown? */

@@ -84,7 +84,7 @@ static void add_held(struct builder *b)
 
     build_hidden(b);
     for (size_t i = 0; i < resolved->view.sockets.count && !is_open(b, SURFACE_UNIX_PATH); i++)
-        if (view_shows(b, resolved->view.sockets.items[i]))
+        if (view_brings(b, resolved->view.sockets.items[i]))
             add_named(b, "--hide", resolved->view.sockets.items[i]);
     for (size_t i = 0; i < resolved->view.procs.count; i++)
         if (view_masks_proc(b, resolved->view.procs.items[i]))

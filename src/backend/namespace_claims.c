@@ -318,7 +318,7 @@ static void claim_other_procs(struct builder *b)
                        CHECK(PROC_VISIBLE, MOUNT, OBJECT, OBJECT, .name = view->procs.items[i],
                              .refused = {EXDEV}, .self_contained = true));
     for (size_t i = 0; i < view->procs.count; i++) /* last: a check raises what it holds */
-        if (!view_masks_proc(b, view->procs.items[i]) && view_shows(b, view->procs.items[i]))
+        if (!view_masks_proc(b, view->procs.items[i]) && view_brings(b, view->procs.items[i]))
             plan_lower(b->plan, SURFACE_PROC_VISIBLE, "proc-elsewhere");
     if (view->procs_unknown)
         plan_lower(b->plan, SURFACE_PROC_VISIBLE, "proc-elsewhere");

@@ -57,9 +57,14 @@ static bool is_made_anew(const char *path)
     return view_within(path, "/proc") || view_is_base_device(path);
 }
 
+bool view_brings(const struct builder *b, const char *path)
+{
+    return !is_made_anew(path) && (view_shows(b, path) || is_read_in_private(b, path));
+}
+
 bool view_sees(const struct builder *b, const char *path)
 {
-    return view_shows(b, path) || is_read_in_private(b, path) || is_made_anew(path);
+    return is_made_anew(path) || view_brings(b, path);
 }
 
 /* Is something at or below PATH granted or shown? */

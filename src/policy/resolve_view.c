@@ -10,6 +10,8 @@
  */
 #include "policy/resolve_internal.h"
 
+#include "kernel/object.h"
+#include "links/kernel_abi.h"
 #include "policy/accounts.h"
 
 #include <dirent.h>
@@ -18,6 +20,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define SOCKETS_MAX 256
@@ -174,6 +177,20 @@ bool resolved_apart(const struct resolved *resolved, const char *path)
 
 #define LIST_PIECE 4096
 
+/* Is the socket of this name, as whoever listens on it has written it, seen in no view? The name may lead
+ * through links. */
+static bool is_socket_apart(const struct resolved *resolved, const char *name)
+{
+    int fd;
+
+    if (!is_private_place(name) || resolved_under_writable(resolved, name) ||
+        !resolved_apart(resolved, name) || strstr(name, "/../"))
+        return false;
+    fd = object_open(AT_FDCWD, name, 0, RESOLVE_NO_SYMLINKS);
+    fd_close(fd);
+    return fd != -ELOOP;
+}
+
 /* Every name of the kernel's list on which somebody listens: the flag of a listening socket is set. */
 static int find_sockets(struct resolving *resolving)
 {
@@ -192,7 +209,7 @@ static int find_sockets(struct resolving *resolving)
         if (!path)
             continue;
         path[strcspn(path, "\n")] = '\0';
-        if (!resolved_under_writable(resolving->resolved, path) && is_private_place(path))
+        if (is_socket_apart(resolving->resolved, path))
             continue;
         if (lstat(path, &st) != 0 || !S_ISSOCK(st.st_mode))
             continue;

@@ -315,18 +315,21 @@ static const struct set_item *find_secret(const char *path)
     return find_place(&(struct asking){path, false}, KIND_SECRET);
 }
 
+/* By the path of a socket, or of a directory of them. */
 static bool is_service(const char *path, const struct service *service)
 {
-    size_t length = strlen(path), part = strlen(service->part);
+    const size_t length = strlen(path), part = strlen(service->part);
+    _cleanup_free_ char *directory = service->end ? NULL : text_join(path, "/", NULL);
 
-    return service->end ? length >= part && strcmp(path + length - part, service->part) == 0
-                        : strstr(path, service->part) != NULL;
+    if (service->end)
+        return length >= part && strcmp(path + length - part, service->part) == 0;
+    return !directory || strstr(directory, service->part);
 }
 
 /* Return: whether one is found, in @ret. */
 static bool find_service(const char *path, struct risk *ret)
 {
-    const struct set_item *found = find_place(&(struct asking){path, false}, KIND_AGENT);
+    const struct set_item *found = find_place(&(struct asking){path, true}, KIND_AGENT);
 
     if (found) {
         *ret = (struct risk){found->value, found->why};

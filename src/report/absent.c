@@ -79,7 +79,8 @@ static bool can_show(const struct resolved *resolved, const char *path)
     struct stat st;
 
     return lstat(path, &st) == 0 && !S_ISSOCK(st.st_mode) &&
-           !risk_find(resolved->home, resolved->env.items, LIST_READ, path, &risk);
+           !risk_find(resolved->home, resolved->env.items, LIST_READ, path, &risk) &&
+           !risk_find(resolved->home, resolved->env.items, LIST_SOCKETS, path, &risk);
 }
 
 /* Cuts PATH to the least that is beside what the command has: what lies right in /tmp belongs together, what

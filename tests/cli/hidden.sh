@@ -187,9 +187,9 @@ beside --report "$dir/report" -- make
 grep -qF "/tmp is private: what lies beside the workspace is not there inside (ask for --read PATH)." "$dir/report"
 result $? 'or, where nothing was named, what may be the reason'
 
-# Below a cover, sockets and FIFOs are objects of their own: whoever waits outside hears nothing.
-mkfifo "$HOME/fifo"
-python3 - "$HOME/socket" <<'PY' &
+# Somebody who waits on a socket, until NAME.end is there; NAME.reached says that somebody came.
+listen_on() {
+    python3 - "$1" <<'PY' &
 import os, socket, sys
 listener = socket.socket(socket.AF_UNIX)
 listener.bind(sys.argv[1])
@@ -205,9 +205,14 @@ for _ in range(1200): # two minutes at most
     except socket.timeout:
         pass
 PY
-listener=$!
-wait_for "$HOME/socket.ready"
-# Landlock is left out, which would refuse both by itself: so is the only other wall.
+    listener=$!
+    wait_for "$1.ready"
+}
+stop_listening() {
+    touch "$1.end"
+    wait "$listener"
+    rm -f "$1"*
+}
 cat >connect.py <<'PY'
 import os, socket, sys
 for name in sys.argv[1:]:
@@ -220,6 +225,37 @@ for name in sys.argv[1:]:
     except OSError as error:
         print(os.strerror(error.errno))
 PY
+
+# Whoever may read a directory in a private place may not speak to the services in it.
+listen_on "$place/other/socket"
+call python3 connect.py "$place/other/socket"
+is outside "$(cat "$dir/out")" reached
+result $? 'outside, a service in /tmp is reached'
+rm -f "$place/other/socket.reached"
+for named in namespace bubblewrap; do
+    [ "$named" = namespace ] || [ -x /usr/bin/bwrap ] || { skip "$named: services in /tmp" 'no bubblewrap here' && continue; }
+    call "$confine" run -q -b "$named" -w . --read "$place/other" -- python3 connect.py "$place/other/socket"
+    grep -qx 'Permission denied\|Connection refused' "$dir/out" && [ ! -e "$place/other/socket.reached" ] || why "$(cat "$dir/out" "$dir/err")"
+    result $? "$named: not in a directory there that may be read"
+    cp connect.py "$place/other"
+    (cd "$place/other" && call "$confine" run -q -b "$named" -m read-only -- python3 connect.py "$place/other/socket"
+        grep -qx 'Permission denied\|Connection refused' "$dir/out" && [ ! -e "$place/other/socket.reached" ] || why "$(cat "$dir/out" "$dir/err")")
+    result $? "$named: nor beside where the command starts"
+    call "$confine" run -q -b "$named" -w . --socket "$place/other/socket" -- python3 connect.py "$place/other/socket"
+    is "$named" "$(cat "$dir/out")" reached
+    result $? "$named: who has asked for it by name is let through"
+    rm -f "$place/other/socket.reached"
+done
+stop_listening "$place/other/socket"
+mkdir "$place/tmux-1"
+beside -- sh -c "cat '$place/tmux-1/default'; exit 1"
+! grep -q private-place "$dir/err" || why "$(cat "$dir/err")"
+result $? 'nobody is told to show a directory of services'
+
+# Below a cover, sockets and FIFOs are objects of their own: whoever waits outside hears nothing.
+mkfifo "$HOME/fifo"
+listen_on "$HOME/socket"
+# Landlock is left out, which would refuse both by itself: so is the only other wall.
 exec 8<>"$HOME/fifo"
 call python3 connect.py "$HOME/fifo" "$HOME/socket"
 is outside "$(tr '\n' ' ' <"$dir/out")" 'reached reached '
@@ -237,10 +273,9 @@ else
     is inside "$(cat "$dir/out")" reached
     result $? 'beside what is masked they are the same'
 fi
-touch "$HOME/socket.end"
 exec 8>&-
-wait "$listener"
-rm -f "$HOME/fifo" "$HOME"/socket*
+stop_listening "$HOME/socket"
+rm -f "$HOME/fifo"
 
 # --- other mounts: in a mount namespace of this test's own -----------------------------------------------------------
 

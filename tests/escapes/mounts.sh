@@ -19,11 +19,15 @@ print(claims[sys.argv[1]]["state"], claims[sys.argv[1]]["reason"] or "-")' "$1" 
 # A directory of root's own that the command's user reaches.
 chmod 755 "$dir" "$dir/w"
 mkdir -p "$dir/elsewhere" "$dir/w/proc" "$dir/w/sys"
+shared=$(mktemp -d /tmp/confine-mounts.XXXXXX) # where a view is private
+chmod 755 "$shared"
 clear_up() {
-    umount "$dir/elsewhere" "$dir/w/proc" "$dir/w/sys" 2>/dev/null
+    umount "$dir/elsewhere" "$dir/w/proc" "$dir/w/sys" "$shared/system/proc" 2>/dev/null
     rm -rf "$dir"
+    rmdir "$shared/system/proc" "$shared/system" "$shared" # never what is mounted
 }
-mount -t proc proc "$dir/elsewhere" || exit 99
+mkdir -p "$shared/system/proc"
+mount -t proc proc "$dir/elsewhere" && mount -t proc proc "$shared/system/proc" || exit 99
 sleep 300 &
 stranger=$!
 
@@ -33,6 +37,9 @@ for named in namespace bubblewrap; do
     call "${run[@]}" -b "$named" --user 65534 -- cat "$dir/elsewhere/$stranger/cmdline"
     [ "$status" -ne 0 ] && [ ! -s "$dir/out" ] || why "it read: $(tr '\0' ' ' <"$dir/out")"
     result $? "$named: another /proc tells of no process outside"
+    call "${run[@]}" -b "$named" --user 65534 --read "$shared/system" -- cat "$shared/system/proc/$stranger/cmdline"
+    [ "$status" -ne 0 ] && [ ! -s "$dir/out" ] && grep -q 'Permission denied' "$dir/err" || why "it read: $(tr '\0' ' ' <"$dir/out")"
+    result $? "$named: nor one in what may be read in /tmp"
 done
 [ "$(claim proc.visible)" != 'enforced -' ] || why "proc.visible: $(claim proc.visible)"
 result $? 'bubblewrap: what is mounted later is seen, and proc.visible is not called enforced'
