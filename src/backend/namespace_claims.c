@@ -272,6 +272,7 @@ static void claim_network(struct builder *b)
 static void claim_ipc(struct builder *b)
 {
     static const enum surface surfaces[] = {SURFACE_IPC_SYSV, SURFACE_IPC_MQUEUE};
+    const char *left = b->resolved->view.sockets_unknown ? "too-many-sockets" : "sockets-of-later";
     int abi = b->host->landlock_abi;
 
     for (size_t i = 0; i < ARRAY_SIZE(surfaces); i++) {
@@ -299,10 +300,10 @@ static void claim_ipc(struct builder *b)
         build_hold(b, STATE_ENFORCED, NULL,
                    CHECK(UNIX_PATH, LANDLOCK_SCOPE, CONNECT_PATH, SOCKET_PATH, .refused = {EACCES}));
     build_hold(
-        b, STATE_PARTIAL, "sockets-of-later",
+        b, STATE_PARTIAL, left,
         CHECK(UNIX_PATH, MOUNT, OBJECT, OBJECT, .name = "/run", .refused = {EXDEV}, .self_contained = true));
     if (!resolved_under_writable(b->resolved, "/tmp")) /* the host's, as it was asked for */
-        build_hold(b, STATE_PARTIAL, "sockets-of-later",
+        build_hold(b, STATE_PARTIAL, left,
                    CHECK(UNIX_PATH, MOUNT, OBJECT, OBJECT, .name = "/tmp", .refused = {EXDEV},
                          .self_contained = true));
 }

@@ -114,6 +114,7 @@ struct view {
     struct strings procs;   /* mounts of procfs that tell of the processes outside, besides /proc */
     struct strings kernel;  /* mounts in what is writable by which root changes the machine; not procfs */
     bool procs_unknown;     /* there may be more of the two */
+    bool sockets_unknown;   /* there may be more sockets than these */
 };
 
 /*

@@ -202,7 +202,7 @@ static int find_sockets(struct resolving *resolving)
 
     if (list && room)
         setvbuf(list, room, _IOFBF, LIST_PIECE); /* the kernel walks over all sockets for each piece */
-    while (list && r == 0 && sockets->count < SOCKETS_MAX && fgets(line, sizeof(line), list)) {
+    while (list && r == 0 && fgets(line, sizeof(line), list)) {
         char *path = strchr(line, '/');
         struct stat st;
 
@@ -213,9 +213,13 @@ static int find_sockets(struct resolving *resolving)
             continue;
         if (lstat(path, &st) != 0 || !S_ISSOCK(st.st_mode))
             continue;
-        if (!is_granted_socket(resolving->resolved, path))
-            r = add_canonical(resolving, sockets, path, S_IFSOCK);
+        if (is_granted_socket(resolving->resolved, path))
+            continue;
+        if (sockets->count == SOCKETS_MAX)
+            break;
+        r = add_canonical(resolving, sockets, path, S_IFSOCK);
     }
+    resolving->resolved->view.sockets_unknown = !list || !feof(list);
     if (list)
         fclose(list);
     return r;

@@ -11,12 +11,12 @@ inside() {
     call "$confine" run -q $backend -w . --hide '!@credentials' --report "$dir/report" "$@" -- sh -c "$script"
 }
 
-# claim: state and reason of fs.hidden in the report.
+# claim [SURFACE]: its state and reason in the report; of fs.hidden, where none is named.
 claim() {
     python3 -c 'import json, sys
 for surface in json.load(open(sys.argv[1]))["surfaces"]:
-    if surface["id"] == "fs.hidden":
-        print(surface["state"], surface["reason"])' "$dir/report"
+    if surface["id"] == sys.argv[2]:
+        print(surface["state"], surface["reason"])' "$dir/report" "${1:-fs.hidden}"
 }
 
 is() {
@@ -247,6 +247,27 @@ for named in namespace bubblewrap; do
     rm -f "$place/other/socket.reached"
 done
 stop_listening "$place/other/socket"
+
+# More services than masks are laid on (Landlock holds them all, from ABI 9 on): said, not passed over.
+mkdir "$HOME/many"
+inside true
+usual=$(claim unix.path)
+python3 - "$HOME/many" <<'PY' &
+import socket, sys, time
+kept = [socket.socket(socket.AF_UNIX) for _ in range(300)]
+for number, listener in enumerate(kept):
+    listener.bind(f"{sys.argv[1]}/{number}")
+    listener.listen(1)
+open(sys.argv[1] + ".ready", "w")
+time.sleep(120)
+PY
+listener=$!
+wait_for "$HOME/many.ready"
+inside true
+is unix.path "$usual - $(claim unix.path)" "$usual - ${usual/sockets-of-later/too-many-sockets}" && [ -n "$usual" ]
+result $? 'with more services than are masked, the report says so'
+kill "$listener"
+rm -rf "$HOME/many"*
 mkdir "$place/tmux-1"
 beside -- sh -c "cat '$place/tmux-1/default'; exit 1"
 ! grep -q private-place "$dir/err" || why "$(cat "$dir/err")"
