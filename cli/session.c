@@ -1,5 +1,5 @@
 /*
- * session.c - `confine session start | list | end`.
+ * session.c - `confine session start | list | allow | end`.
  *
  * Should:  say one thing on stdout: the name of what was started, or what there is.
  * Mustn't: leave a session behind that its caller was not told of.
@@ -263,18 +263,44 @@ static int end(const char *name, char **envp, struct error *error)
     return r < 0 ? cli_fail(error) : 0;
 }
 
+/* --- allow ---------------------------------------------------------------------------------------------- */
+
+static int allow(const char *name, char *const *rules, size_t count, char **envp, struct error *error)
+{
+    struct session_place place = SESSION_PLACE_NONE;
+    struct text rule = {0};
+    int r = session_check_name(name, error);
+
+    if (r == 0 && count == 0) {
+        r = error_set(error, ERROR_USAGE, EINVAL, "missing-rule", "session allow: the rule is missing");
+        error_hint(error, "confine session allow %s RULE, as --allow takes it", name);
+    }
+    if (r == 0)
+        r = session_open_place(&place, envp, SESSION_PLACE_LOOK, error);
+    for (size_t i = 0; r == 0 && i < count; i++) {
+        r = policy_read_rule(rules[i], "bad-rule", &rule, error);
+        if (r == 0)
+            r = session_allow(&place, name, rule.data, error);
+        text_free(&rule);
+    }
+    fd_close(place.fd);
+    return r < 0 ? cli_fail(error) : 0;
+}
+
 /* --- the command ---------------------------------------------------------------------------------------- */
 
-enum verb { VERB_NONE = 0, VERB_START, VERB_LIST, VERB_END };
+enum verb { VERB_NONE = 0, VERB_START, VERB_LIST, VERB_ALLOW, VERB_END };
 
 static const struct {
     const char *name;
     unsigned bit;
     bool named; /* the name of a session follows */
+    bool words; /* and what else is said of it, in words that are no options */
 } verbs[] = {
-    [VERB_START] = {"start", FOR_SESSION_START, true},
-    [VERB_LIST] = {"list", FOR_SESSION_LIST, false},
-    [VERB_END] = {"end", FOR_SESSION_END, true},
+    [VERB_START] = {"start", FOR_SESSION_START, true, false},
+    [VERB_LIST] = {"list", FOR_SESSION_LIST, false, false},
+    [VERB_ALLOW] = {"allow", FOR_SESSION_ALLOW, true, true},
+    [VERB_END] = {"end", FOR_SESSION_END, true, false},
 };
 
 static int fail_verb(const char *word)
@@ -282,9 +308,10 @@ static int fail_verb(const char *word)
     struct error error = {0};
 
     error_set(&error, ERROR_USAGE, EINVAL, "missing-verb",
-              word ? "%s: confine session knows no such word" : "%s: start, list or end is missing",
+              word ? "%s: confine session knows no such word" : "%s: start, list, allow or end is missing",
               word ? QUOTE(word) : "session");
-    error_hint(&error, "confine session start NAME [OPTIONS] | list [--json] | end NAME");
+    error_hint(&error,
+               "confine session start NAME [OPTIONS] | list [--json] | allow NAME RULE... | end NAME");
     return cli_fail(&error);
 }
 
@@ -314,7 +341,7 @@ int command_session(char **argv, char **envp)
     struct error error = {0};
     enum verb verb = VERB_START;
     const char *name = NULL;
-    size_t at = 1;
+    size_t at = 1, words = 0;
     int r;
 
     if (argv[0] && (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0))
@@ -325,7 +352,9 @@ int command_session(char **argv, char **envp)
         return fail_verb(argv[0]);
     if (verbs[verb].named && argv[1] && argv[1][0] != '-')
         name = argv[at++];
-    r = options_parse(&options, "session", verbs[verb].bit, argv + at, &error);
+    while (name && verbs[verb].words && argv[at + words] && argv[at + words][0] != '-')
+        words++;
+    r = options_parse(&options, "session", verbs[verb].bit, argv + at + words, &error);
     if (r == 0 && options.help)
         return print_help();
     if (r < 0)
@@ -334,5 +363,7 @@ int command_session(char **argv, char **envp)
         return fail_name(verb, argv[1]);
     if (verb == VERB_START)
         return start(name, &options, envp, parent, &error);
+    if (verb == VERB_ALLOW)
+        return allow(name, argv + at, words, envp, &error);
     return verb == VERB_LIST ? list(&options, envp, &error) : end(name, envp, &error);
 }

@@ -243,6 +243,8 @@ export class Session implements AsyncDisposable {
   readonly name: string;
   static start(name: string, options?: SessionOptions): Promise<Session>;
   static list(options?: { program?: string; environ?: NodeJS.ProcessEnv }): Promise<Record<string, unknown>[]>;
+  /** Add rules, as `--allow` takes them, for all runs of a session that was started with a list. */
+  allow(...rules: string[]): Promise<void>;
   end(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }

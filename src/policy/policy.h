@@ -179,6 +179,15 @@ int policy_init(struct policy *policy, struct error *error);
 void policy_free(struct policy *policy);
 
 /*
+ * policy_read_rule() - a rule that somebody adds to a list in force.
+ * @reason: of the error where @value, NULL included, is none
+ * @ret_text: filled with its one spelling
+ *
+ * Return: 0, or a negative errno with @error.
+ */
+int policy_read_rule(const char *value, const char *reason, struct text *ret_text, struct error *error);
+
+/*
  * policy_add() - append to a list, in the spelling of options and files.
  * @value: copied; in lists of paths a trailing `?` makes it optional, `!@set` removes a set
  * @base:  directory for relative paths, copied; NULL for the current one

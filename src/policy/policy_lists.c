@@ -223,3 +223,21 @@ bool entry_in_force(const struct entries *entries, size_t index)
             return false;
     return true;
 }
+
+int policy_read_rule(const char *value, const char *reason, struct text *ret_text, struct error *error)
+{
+    const char *why, *instead;
+    struct rule rule;
+
+    if (!value || !rule_parse(value, &rule)) {
+        why = value ? rule_mistake(value) : NULL;
+        return error_set(error, ERROR_USAGE, EINVAL, reason,
+                         "rule: a rule as --allow takes it must be here%s%s%s", why ? " (" : "",
+                         why ? why : "", why ? ")" : "");
+    }
+    if (rule_useless(&rule, &why, &instead))
+        return error_set(error, ERROR_USAGE, EINVAL, "useless-rule", "allow: %s: %s (%s)", QUOTE(value), why,
+                         instead);
+    rule_text(&rule, ret_text);
+    return ret_text->failed ? error_no_memory(error) : 0;
+}

@@ -98,7 +98,7 @@ static int fill_network(const struct resolved *resolved, struct denial *denial)
     struct text rule = {0};
 
     if (resolved->session && denial_is_lookup(denial))
-        return (denial->at_start = strdup("--allow NAME")) ? 0 : -ENOMEM;
+        return (denial->session_way = strdup("--allow NAME at confine session start")) ? 0 : -ENOMEM;
     if (resolved->session || denial_is_lookup(denial))
         return 0;
     if (one) {
@@ -288,6 +288,19 @@ static bool is_for_ssh(char *const *command, const char *host)
     return found;
 }
 
+/* A session with a list takes rules for all of its runs; all else was chosen at its start. Return: 0 or
+ * -ENOMEM. */
+static int grant_in_session(const struct resolved *resolved, const char *front, const char *rule,
+                            struct denial *denial)
+{
+    bool live = strcmp(front, "--allow ") == 0 && resolved->policy->network == NETWORK_LISTED;
+    int r = live ? asprintf(&denial->session_way, "confine session allow %s %s", resolved->session->name,
+                            QUOTE(rule))
+                 : asprintf(&denial->session_way, "%s%s at confine session start", front, QUOTE(rule));
+
+    return r < 0 ? -ENOMEM : 0;
+}
+
 /* The gateway knows best what would have let it through. */
 int denial_take_option(const struct resolved *resolved, const char *option, char *const *command,
                        struct denial *denial)
@@ -304,9 +317,8 @@ int denial_take_option(const struct resolved *resolved, const char *option, char
 
         if (strncmp(option, options[i].front, length) != 0)
             continue;
-        if (resolved->session) /* a run of it adds nothing */
-            return asprintf(&denial->at_start, "%s%s", options[i].front, QUOTE(option + length)) < 0 ? -ENOMEM
-                                                                                                     : 0;
+        if (resolved->session) /* an option of a run adds nothing to it */
+            return grant_in_session(resolved, options[i].front, option + length, denial);
         denial->key = options[i].key;
         if (denial_is_name_alone(denial) && is_for_ssh(command, denial->address))
             return asprintf(&denial->value, "%s:%d", option + length, SSH_PORT) < 0 ? -ENOMEM : 0;

@@ -92,23 +92,11 @@ static int take_stdin_close(struct control *control, const json_t *message, stru
 /* An answer follows in a line of its own: `allowed`, or an error. */
 static int take_allow(struct control *control, const json_t *message, struct error *error)
 {
-    const char *value = json_string_value(json_object_get(message, "rule"));
-    const char *why, *instead;
     struct text rule = {0};
-    struct rule parsed;
-    int r;
+    int r = policy_read_rule(json_string_value(json_object_get(message, "rule")), "bad-member", &rule, error);
 
-    if (!value || !rule_parse(value, &parsed)) {
-        why = value ? rule_mistake(value) : NULL;
-        return error_set(error, ERROR_USAGE, EINVAL, "bad-member",
-                         "rule: a rule as --allow takes it must be here%s%s%s", why ? " (" : "",
-                         why ? why : "", why ? ")" : "");
-    }
-    if (rule_useless(&parsed, &why, &instead))
-        return error_set(error, ERROR_USAGE, EINVAL, "useless-rule", "allow: %s: %s (%s)", QUOTE(value), why,
-                         instead);
-    rule_text(&parsed, &rule);
-    r = rule.failed ? error_no_memory(error) : supervise_allow(control->supervision, rule.data, error);
+    if (r == 0)
+        r = supervise_allow(control->supervision, rule.data, error);
     text_free(&rule);
     return r;
 }

@@ -366,16 +366,23 @@ static void end_gateway(void *self)
     gateway_abandon(gateway);
 }
 
-static int allow_rule(void *self, const char *rule, struct error *error)
+int gateway_may_allow(const struct gateway *gateway, struct error *error)
 {
-    struct gateway *gateway = self;
-    int r;
-
     if (gateway->resolved->policy->network != NETWORK_LISTED)
         return error_set(error, ERROR_USAGE, EINVAL, "no-list", "allow: the command's network has no list");
     if (gateway->resolved->policy->locked_lists & UINT64_C(1) << LIST_ALLOW)
         return error_set(error, ERROR_POLICY_INVALID, EPERM, "locked",
                          "allow: the rules of the network are locked by a policy file");
+    return 0;
+}
+
+static int allow_rule(void *self, const char *rule, struct error *error)
+{
+    struct gateway *gateway = self;
+    int r = gateway_may_allow(gateway, error);
+
+    if (r < 0)
+        return r;
     r = gateway_allow(gateway, rule);
     if (r < 0)
         return error_set(error, ERROR_INTERNAL, -r, "gateway-failed", "allow: the gateway cannot be told: %s",

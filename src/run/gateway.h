@@ -39,9 +39,10 @@ struct gateway {
     struct given *given;
     size_t given_count;
     bool confined, ready, ended;
-    bool begun;  /* it has its listeners: from here on nobody waits for it */
-    bool shared; /* what is heard is the gateway of a session, by its keeper */
-    bool told;   /* all that had come when it was asked for */
+    bool begun;           /* it has its listeners: from here on nobody waits for it */
+    bool shared;          /* what is heard is the gateway of a session, by its keeper */
+    bool told;            /* all that had come when it was asked for */
+    struct strings asked; /* shared: rules that this run has asked for */
     /* A packet about connections is for others, and is not kept here; NULL: for nobody. @told: see above */
     void (*heard)(void *self, bool told, const char *packet, size_t size);
     void *hearer;
@@ -95,6 +96,9 @@ void gateway_abandon(struct gateway *gateway);
 
 /* Hears what it says; its end ends the run. */
 extern const struct part_calls gateway_part;
+
+/* gateway_may_allow() - may a rule be added to its list? Return: 0, or a negative errno with @error. */
+int gateway_may_allow(const struct gateway *gateway, struct error *error);
 
 /* gateway_start_hearing(), gateway_go_hearing() - `start` and `go` of either part. */
 int gateway_start_hearing(void *self, struct supervision *supervision, uv_loop_t *uv);

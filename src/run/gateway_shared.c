@@ -4,13 +4,16 @@
  * Theory of operation. One gateway serves all runs of a session, and a connection says nothing of the run
  * that it came from: the address is the session's, and whoever it belongs to may live on behind a run. So a
  * run hears of all that comes while it is there; the keeper passes on what the gateway says about
- * connections, and nothing else. Whether it is this run's, only the time says, and the report says so
+ * connections and rules that are added, and nothing else. Whether it is this run's, only the time says, and
+ * the report says so
  * (`shared`).
  *
  * Should:  hear, at the end, what the gateway has only counted so far.
- * Mustn't: end the run when nothing more can be heard, or let it change what other runs reach.
+ * Mustn't: end the run when nothing more can be heard.
  */
 #include "run/gateway.h"
+
+#include "run/session_wire.h"
 
 #include <errno.h>
 #include <string.h>
@@ -33,29 +36,41 @@ int gateway_share(struct gateway *gateway, const struct plan *plan, const struct
                      "session %s: its keeper cannot be heard: %s", session->name, strerror(errno));
 }
 
+/* For all runs of the session: the gateway is theirs. */
 static int allow_rule(void *self, const char *rule, struct error *error)
 {
-    const struct gateway *gateway = self;
-    const char *name = gateway->resolved->session->name;
+    struct gateway *gateway = self;
+    struct text word = {0};
+    int r = gateway_may_allow(gateway, error);
 
-    error_set(error, ERROR_USAGE, EPERM, "session-decides",
-              "allow: what session %s reaches was decided when it was started, for all of its runs", name);
-    return error_hint(error, "confine session end %s, and confine session start %s with --allow %s", name,
-                      name, rule);
+    if (r < 0)
+        return r;
+    text_addf(&word, "%c%s", SESSION_WORD_ALLOW, rule);
+    r = word.failed || strings_add(&gateway->asked, rule) < 0 ? -ENOMEM
+        : word.length > SESSION_WORD_MOST                     ? -EMSGSIZE
+        : gateway->fd < 0                                     ? -ECONNRESET
+                          : channel_send(gateway->fd, word.data, word.length, NULL, 0);
+    text_free(&word);
+    if (r >= 0)
+        return 0;
+    return error_set(error, ERROR_SANDBOX_UNAVAILABLE, -r, "session-silent",
+                     "allow: the keeper of session %s cannot be told: %s", gateway->resolved->session->name,
+                     strerror(-r));
 }
 
 static void end_hearing(void *self)
 {
+    const char word = SESSION_WORD_TELL;
     struct gateway *gateway = self;
 
     gateway->told = false;
-    /* The word that asks for it is any. */
-    if (gateway->fd < 0 || channel_send(gateway->fd, "t", 1, NULL, 0) < 0 ||
+    if (gateway->fd < 0 || channel_send(gateway->fd, &word, sizeof(word), NULL, 0) < 0 ||
         !gateway_await(gateway, &gateway->told))
         strings_add(&gateway->report->warnings,
                     "session-silent: not all was heard of the session's network; the connections in the "
                     "report may not be all");
     gateway_stop_hearing(gateway);
+    strings_free(&gateway->asked);
 }
 
 const struct part_calls gateway_shared_part = {

@@ -248,6 +248,37 @@ static bool find_pin(struct gateway *gateway, const char *name, char four[NETWOR
     return true;
 }
 
+static int hear_not_listened(struct gateway *gateway, const json_t *message)
+{
+    const char *why = json_string_value(json_object_get(message, "reason"));
+
+    return strings_addf(&gateway->report->warnings,
+                        "port-not-listened: nothing answers on port %d inside: %s",
+                        (int)take_number(message, "port", 0), why ? QUOTE(why) : "?");
+}
+
+/* A warning of the run, or where others hear what the gateway says, of theirs. */
+static int warn_not_listened(struct gateway *gateway, int64_t port, int errnum)
+{
+    struct writer writer;
+    int r = 0;
+
+    if (!gateway->heard)
+        return strings_addf(&gateway->report->warnings,
+                            "port-not-listened: nothing answers on port %d inside: %s", (int)port,
+                            strerror(errnum));
+    begin(&writer, "not-listened");
+    writer_integer(&writer, "port", port);
+    writer_text(&writer, "reason", strerror(errnum));
+    writer_end(&writer);
+    if (writer.text.failed)
+        r = -ENOMEM;
+    else
+        gateway->heard(gateway->hearer, false, writer.text.data, writer.text.length);
+    text_free(&writer.text);
+    return r;
+}
+
 /* The rule's port must be listened on, for one name or for all; IPv6 where there is IPv6. */
 static int hear_listen_wanted(struct gateway *gateway, const json_t *message)
 {
@@ -263,10 +294,9 @@ static int hear_listen_wanted(struct gateway *gateway, const json_t *message)
     r = add_listener(gateway, four, (unsigned)port, name);
     if (r == 0)
         add_listener(gateway, six, (unsigned)port, name);
-    if (r < 0)
-        strings_addf(&gateway->report->warnings, "port-not-listened: nothing answers on port %d inside: %s",
-                     (int)port, strerror(-r));
-    return r == -ENOMEM ? r : 0;
+    if (r == -ENOMEM)
+        return r;
+    return r < 0 ? warn_not_listened(gateway, port, -r) : 0;
 }
 
 static int hear_given(struct gateway *gateway, const json_t *message)
@@ -300,13 +330,20 @@ static int hear_wants_socket(struct gateway *gateway, const json_t *message)
     return r == -ETOOMANYREFS ? say_socket(gateway, take_number(message, "id", 0), &fd) : r;
 }
 
+/* In a session every run hears it. */
+static bool is_ours(const struct gateway *gateway, const char *rule)
+{
+    return !gateway->shared || strings_have(&gateway->asked, rule);
+}
+
 static int hear_allowed(struct gateway *gateway, const json_t *message)
 {
     const char *rule = json_string_value(json_object_get(message, "rule"));
 
     if (!rule || !gateway->supervision)
         return -EPROTO;
-    supervise_answered(gateway->supervision, rule, NULL);
+    if (is_ours(gateway, rule))
+        supervise_answered(gateway->supervision, rule, NULL);
     return 0;
 }
 
@@ -317,7 +354,8 @@ static int hear_allow_refused(struct gateway *gateway, const json_t *message)
 
     if (!rule || !reason || !gateway->supervision)
         return -EPROTO;
-    supervise_answered(gateway->supervision, rule, reason);
+    if (is_ours(gateway, rule))
+        supervise_answered(gateway->supervision, rule, reason);
     return 0;
 }
 
@@ -386,6 +424,7 @@ static const struct {
     {"closed", hear_closed, true},
     {"counted", hear_counted, true},
     {"told", hear_told, true},
+    {"not-listened", hear_not_listened, true}, /* a keeper's word */
     {"confined", hear_confined},
     {"ready", hear_ready},
     {"failed", hear_failed},
@@ -393,8 +432,8 @@ static const struct {
     {"listen-wanted", hear_listen_wanted},
     {"wants-socket", hear_wants_socket},
     {"given", hear_given},
-    {"allowed", hear_allowed},
-    {"allow-refused", hear_allow_refused},
+    {"allowed", hear_allowed, true},
+    {"allow-refused", hear_allow_refused, true},
 };
 
 static int take_message(struct gateway *gateway, const json_t *message, const char *packet, size_t size)

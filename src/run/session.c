@@ -8,7 +8,11 @@
 
 #include "links/kernel_abi.h"
 #include "links/pass.h"
+#include "network/protocol.h"
 #include "run/channel.h"
+#include "run/session_hearers.h"
+#include "run/supervise.h"
+#include "util/json.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -200,6 +204,84 @@ int session_end(const struct session_place *place, const char *name, struct erro
         return r;
     r = ask(place, name, SESSION_END, END_SECONDS, &reply, fds);
     return r < 0 ? fail_talk(error, name, -r) : 0;
+}
+
+/* --- a rule more ---------------------------------------------------------------------------------------- */
+
+/* Is this packet the answer to RULE? Return: 1: it is, and yes; 0: it is something else; -EPERM: it is, and
+ * no, with
+ * @error. */
+static int take_answer(const char *packet, size_t size, const char *rule, struct error *error)
+{
+    struct document document;
+    struct error ignored = {0};
+    const char *type, *of, *why;
+    int r = 0;
+
+    if (document_parse(&document, "gateway", packet, size, &ignored) < 0)
+        return 0;
+    type = json_string_value(json_object_get(document.root, "type"));
+    of = json_string_value(json_object_get(document.root, "rule"));
+    why = json_string_value(json_object_get(document.root, "reason"));
+    if (type && of && strcmp(of, rule) == 0) {
+        r = strcmp(type, "allowed") == 0;
+        if (strcmp(type, "allow-refused") == 0)
+            r = error_set(error, ERROR_USAGE, EPERM, "rule-refused", "allow: %s: %s", QUOTE(rule),
+                          why ? QUOTE(why) : "refused");
+    }
+    document_free(&document);
+    return r;
+}
+
+/* What else is said on this connection is about others' connections. */
+static int await_answer(int fd, const char *name, const char *rule, struct error *error)
+{
+    const uint64_t until = supervise_now_ns() + ANSWER_SECONDS * UINT64_C(1000000000);
+    static char packet[PROTOCOL_PACKET];
+    ssize_t size;
+    pid_t writer;
+    int r = 0;
+
+    while (r == 0) {
+        const uint64_t now = supervise_now_ns();
+
+        size = now < until
+                   ? channel_receive(fd, packet, sizeof(packet), (int)((until - now) / 1000000U) + 1, &writer)
+                   : -ETIMEDOUT;
+        if (size < 0)
+            return fail_talk(error, name, (int)-size);
+        if (size == 0) {
+            error_set(error, ERROR_SANDBOX_UNAVAILABLE, EBUSY, "session-silent",
+                      "session %s: its keeper hears no more than %d runs at a time, or has ended", name,
+                      HEARERS);
+            return error_hint(error, "try again when one of them has ended");
+        }
+        r = take_answer(packet, (size_t)size, rule, error);
+    }
+    return r < 0 ? r : 0;
+}
+
+int session_allow(const struct session_place *place, const char *name, const char *rule, struct error *error)
+{
+    int r = session_check_name(name, error), fds[JOIN_COUNT];
+    struct session_reply reply;
+    struct text word = {0};
+    _cleanup_fd_ int fd = -1;
+
+    if (r < 0)
+        return r;
+    fd = send_request(place, name, SESSION_HEAR, ANSWER_SECONDS);
+    r = fd < 0 ? fd : take_reply(fd, &reply, fds);
+    if (r < 0)
+        return fail_talk(error, name, -r);
+    if (reply.facts.network != NETWORK_LISTED) {
+        error_set(error, ERROR_USAGE, EINVAL, "no-list", "session %s: its network has no list", name);
+        return error_hint(error, "a list is begun by confine session start --allow RULE");
+    }
+    text_addf(&word, "%c%s", SESSION_WORD_ALLOW, rule);
+    r = word.failed ? -ENOMEM : channel_send(fd, word.data, word.length, NULL, 0);
+    text_free(&word);
+    return r < 0 ? fail_talk(error, name, -r) : await_answer(fd, name, rule, error);
 }
 
 /* --- starting ------------------------------------------------------------------------------------------- */

@@ -101,6 +101,14 @@ int session_join(int connection, const char *name, struct session *session, stru
 /* session_leave() - close the descriptors. */
 void session_leave(struct session *session);
 
+/*
+ * session_allow() - a rule more for what all runs of a session reach, from now on.
+ * @rule: in the one spelling of it
+ *
+ * Return: 0 when it is in force, or a negative errno with @error.
+ */
+int session_allow(const struct session_place *place, const char *name, const char *rule, struct error *error);
+
 /* session_end() - end a session. Return: 0 when its last process has been seen gone, or a negative errno with
  * @error. */
 int session_end(const struct session_place *place, const char *name, struct error *error);

@@ -7,6 +7,9 @@
  */
 #include "run/session_hearers.h"
 
+#include "run/session_wire.h"
+#include "util/writer.h"
+
 #include <errno.h>
 #include <sys/socket.h>
 
@@ -59,20 +62,54 @@ void hearers_wait(const struct hearers *hearers, struct pollfd *ready)
         ready[i] = (struct pollfd){.fd = hearers->fd[i], .events = POLLIN};
 }
 
+/* A rule for all runs. What the gateway says to it is passed on; what it is not asked is answered here.
+ * Return: whether it was, or has been. */
+static bool take_rule(struct hearers *hearers, size_t index, const char *rule)
+{
+    struct writer writer = {.compact = true};
+    struct error error = {0};
+
+    if (gateway_part.allow(hearers->gateway, rule, &error) == 0)
+        return true;
+    writer_object(&writer, NULL);
+    writer_text(&writer, "type", "allow-refused");
+    writer_text(&writer, "rule", rule);
+    writer_text(&writer, "reason", error.message);
+    writer_end(&writer);
+    if (!writer.text.failed)
+        send_to(hearers, index, writer.text.data, writer.text.length);
+    text_free(&writer.text);
+    return hearers->fd[index] >= 0;
+}
+
+/* Return: whether it is a word that is known, and was taken. */
+static bool take_word(struct hearers *hearers, size_t index, char *word, size_t size)
+{
+    word[size] = '\0';
+    switch ((enum session_word)word[0]) {
+    case SESSION_WORD_TELL:
+        if (gateway_say(hearers->gateway, "tell", NULL, NULL) < 0)
+            return false;
+        hearers->asked[index] = ++hearers->asks;
+        return true;
+    case SESSION_WORD_ALLOW:
+        return take_rule(hearers, index, word + 1);
+    }
+    return false;
+}
+
 void hearers_hear(struct hearers *hearers, const struct pollfd *ready)
 {
     for (size_t i = 0; i < HEARERS; i++) {
-        char word;
+        static char word[SESSION_WORD_MOST + 1];
         ssize_t got;
 
         if (ready[i].revents == 0 || hearers->fd[i] != ready[i].fd)
             continue;
-        got = recv(hearers->fd[i], &word, sizeof(word), MSG_DONTWAIT);
+        got = recv(hearers->fd[i], word, SESSION_WORD_MOST, MSG_DONTWAIT);
         if (got < 0 && (errno == EAGAIN || errno == EINTR))
             continue;
-        if (got > 0 && gateway_say(hearers->gateway, "tell", NULL, NULL) == 0)
-            hearers->asked[i] = ++hearers->asks;
-        else
+        if (got <= 0 || !take_word(hearers, i, word, (size_t)got))
             hearers->fd[i] = fd_close(hearers->fd[i]);
     }
 }

@@ -147,6 +147,13 @@ static void join(struct session_keeper *keeper, struct peer *peer)
     peer->fd = fd_close(peer->fd);
 }
 
+static void hear(struct session_keeper *keeper, struct peer *peer)
+{
+    answer(keeper, peer->fd, 0);
+    if (keeper->facts.gateway && hearers_add(&keeper->hearers, peer->fd))
+        peer->fd = -1;
+}
+
 /* Once more. Who has gone, or speaks again, has lost its place. */
 static void join_waiting(struct session_keeper *keeper, const struct pollfd *ready)
 {
@@ -186,10 +193,12 @@ static bool serve(struct session_keeper *keeper, struct peer *peer)
     if (r == 0 && !allowed)
         answer(keeper, peer->fd, EPERM);
     else if (r == 0 && (request.version != SESSION_VERSION || request.kind == SESSION_NOTHING ||
-                        request.kind > SESSION_END))
+                        request.kind > SESSION_HEAR))
         answer(keeper, peer->fd, EPROTONOSUPPORT);
     else if (r == 0 && request.kind == SESSION_JOIN)
         join(keeper, peer);
+    else if (r == 0 && request.kind == SESSION_HEAR)
+        hear(keeper, peer);
     else if (r == 0)
         answer(keeper, peer->fd, 0);
     if (!peer->joins)

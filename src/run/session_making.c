@@ -187,21 +187,20 @@ static int spawn_hold(const struct resolved *resolved, const struct ends *ends, 
     return pid < 0 ? run_error_spawn(error, (int)-pid, "/") : pid;
 }
 
-/*
- * What is published is reached by sockets of the session's network, which the hand makes. Once in the
- * session, the keeper can start nothing any more: a name there leads to what a command may have put under it.
- */
+/* What is published is reached by sockets of the session's network, and a rule that comes later needs
+ * listeners there: the hand makes them. Once in the session, the keeper can start nothing any more: a name
+ * there leads to what a command may have put under it. */
 static int start_hand(struct session_keeper *keeper, const struct resolved *resolved, struct error *error)
 {
     struct hand *hand = &keeper->gateway.hand;
     int r;
 
-    if (resolved->network.published_count == 0)
+    if (resolved->network.published_count == 0 && !resolved->network.listed)
         return 0;
     hand->user = fd_copy(keeper->join[JOIN_USER], 3);
     hand->net = fd_copy(keeper->join[JOIN_NET], 3);
     r = hand->user < 0 || hand->net < 0 ? -errno : hand_start(hand, resolved);
-    return r < 0 ? session_keeper_fail(error, -r, "have the ports published") : 0;
+    return r < 0 ? session_keeper_fail(error, -r, "start what opens sockets in the session") : 0;
 }
 
 /* The gateway's errors stand in a report, as it has a run's; that of a session is nobody's to read. */

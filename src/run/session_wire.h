@@ -12,7 +12,7 @@
 
 #include <sys/un.h>
 
-#define SESSION_VERSION 2
+#define SESSION_VERSION 3
 
 #define SESSION_LOCK   ".lock"
 #define SESSION_SOCKET ".socket"
@@ -21,10 +21,17 @@ enum session_request_kind {
     SESSION_NOTHING = 0,
     SESSION_INFO, /* the facts */
     SESSION_JOIN, /* the facts, and the namespaces in the order of enum channel_join. With a list, what the
-                     gateway says of connections follows, until the connection ends; any packet asks for what
-                     has been counted so far */
+                     gateway says of connections follows, until the connection ends: SESSION_WORD_ */
     SESSION_END,  /* answered when the last process is gone */
+    SESSION_HEAR, /* the facts, and what follows them; nothing where there is no gateway */
 };
+
+/* What a run that hears the gateway may send: a packet that begins with one of these. */
+enum session_word {
+    SESSION_WORD_TELL = 't',  /* asks for what has been counted so far */
+    SESSION_WORD_ALLOW = 'a', /* a rule follows, for all runs; answered by the gateway's own packet */
+};
+#define SESSION_WORD_MOST 4096 /* bytes of such a packet */
 
 struct session_request {
     uint32_t version;

@@ -106,7 +106,7 @@ rights = []
 if lock is not None:
     file = "/dev/null" if how == "other" else "/proc/self/fd/%d/%s.lock" % (place, name)
     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [os.open(file, lock)]))]
-s.sendmsg([struct.pack("II", 2, int(kind))], rights)
+s.sendmsg([struct.pack("II", 3, int(kind))], rights)
 data, ancillary, _, _ = s.recvmsg(256, 64)
 print(struct.unpack("Ii", data[:8])[1] if data else "nothing", sum(len(a[2]) // 4 for a in ancillary))
 P
@@ -126,7 +126,7 @@ for peer in peers:
     peer.connect(place + "/race.socket")
 for peer in peers:
     try:
-        peer.sendmsg([struct.pack("II", 2, 1)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, lock)])
+        peer.sendmsg([struct.pack("II", 3, 1)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, lock)])
         asked += struct.unpack("Ii", peer.recv(256)[:8])[1] == 0
     except OSError:
         pass
@@ -150,7 +150,7 @@ def ask(kind):
     peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     peer.settimeout(60)
     peer.connect(place + "/full.socket")
-    peer.sendmsg([struct.pack("II", 2, kind)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, lock)])
+    peer.sendmsg([struct.pack("II", 3, kind)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, lock)])
     return peer
 def answer(peer):
     data, ancillary, _, _ = peer.recvmsg(256, 64)
@@ -225,6 +225,12 @@ call "$confine" session start sized --owner $$ --limit tmp_size=1M
 refused 'another network' 125 session-decides 'the network of session plain is none' --session plain -n host -- touch "$dir/ran"
 refused 'a published port' 125 session-decides 'say --publish at confine session start' --session plain --publish 3000 -- touch "$dir/ran"
 refused 'a forwarded port' 125 session-decides 'say --forward at confine session start' --session plain --forward 3000 -- touch "$dir/ran"
+call "$confine" session allow plain web.test
+[ "$status" -eq 125 ] && has_line 'session plain: its network has no list (a list is begun by confine session start --allow RULE)'
+result $? 'a rule for a session without a list'
+call "$confine" session allow nobody web.test
+[ "$status" -eq 125 ] && has_line 'there is none of this name'
+result $? 'or for none'
 refused 'a proxy' 125 session-decides 'a session has no proxy' --session plain --proxy-env -- touch "$dir/ran"
 refused 'an upstream' 125 session-decides 'say --upstream at confine session start' --session plain --upstream http://192.0.2.1:80 -- touch "$dir/ran"
 refused 'another size' 125 session-decides 'of session plain is not limited' --session plain --limit tmp_size=1M -- touch "$dir/ran"

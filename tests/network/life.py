@@ -334,25 +334,47 @@ def advisory():
     tap.ok(run.status == 125 and run.report['error']['reason'] == 'not-openable', 'which means nothing without a list', run)
 
 
-def live():
-    """What a session's gateway refuses is told while the run is there, and no rule is added for it."""
+def live(front):
+    """What a session's gateway refuses is told while the run is there, and a rule that is added then is one for all runs."""
     ours, theirs = socket.socketpair()
-    front = [*outside.NO_CAPABILITIES, CONFINE, 'run', '--session', 'listed', '--control', f'fd:{theirs.fileno()}', '--', 'sh', '-c', 'curl -sS http://other.test/; exec sleep 600']
-    process = subprocess.Popen(front, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=[theirs.fileno()], cwd=Run.directory)
+    words = [*outside.NO_CAPABILITIES, CONFINE, 'run', '--session', 'listed', '--control', f'fd:{theirs.fileno()}', '--', 'sh', '-c', 'curl -sS http://other.test/; exec sleep 600']
+    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=[theirs.fileno()], cwd=Run.directory)
     theirs.close()
     ours.settimeout(60)
     lines, said = ours.makefile('r', encoding='utf-8'), []
-    for line in lines:
-        said.append(json.loads(line))
-        if said[-1]['type'] == 'connection':
-            break
-    tap.ok(said and said[-1].get('name') == 'other.test' and said[-1].get('refused') == 'not-listed', 'a run of a session hears of a refusal at once', said)
+
+    def hear(*types):
+        for line in lines:
+            said.append(json.loads(line))
+            if said[-1]['type'] in types:
+                return said[-1]
+        return {}
+
+    def allow(*rules):
+        return subprocess.run([*front, 'allow', 'listed', *rules], capture_output=True, text=True, check=False)
+
+    def reached(url, content='hello\n'):
+        run = Run(['--session', 'listed'], ['curl', '-sS', '-m', '20', '--http0.9', url])
+        return run.status == 0 and run.out == content or why.append(str(run))
+
+    why = []
+    told = hear('connection')
+    tap.ok(told.get('name') == 'other.test' and told.get('refused') == 'not-listed', 'a run of a session hears of a refusal at once', said)
     ours.sendall(b'{"type": "allow", "rule": "other.test"}\n')
-    for line in lines:
-        said.append(json.loads(line))
-        if said[-1]['type'] in ('allowed', 'error'):
-            break
-    tap.ok(said[-1]['type'] == 'error' and said[-1].get('reason') == 'session-decides', 'and adds no rule, for other runs would have it as well', said[-1])
+    answer = hear('allowed', 'error')
+    tap.ok(answer == {**answer, 'type': 'allowed', 'rule': 'other.test:443,80'}, 'and has a rule added', answer)
+    tap.ok(reached('http://other.test/hello'), 'which is one for the next run, too', why)
+    done = allow('late.test:8443')
+    tap.ok(done.returncode == 0 and done.stdout == '' and reached('http://late.test:8443/', 'late\n'), 'a rule that is added to a session, of a port on which nobody listened', f'{done} {why}')
+    done = allow(f'{WORLD}:80', f'{WORLD}:8443')
+    tap.ok(done.returncode == 0 and reached(f'http://{WORLD}/hello') and reached(f'http://{WORLD}:8443/', 'late\n'), 'or of an address', f'{done} {why}')
+    ours.sendall(b'{"type": "allow", "rule": "last.test"}\n')
+    tap.ok(hear('allowed', 'error').get('rule') == 'last.test:443,80', 'what others add is not told as an answer', said[-3:])
+    for rules, reason in (([], 'the rule is missing'), (['web.test:0'], 'as --allow takes it'), (['127.0.0.1:80'], 'loopback')):
+        done = allow(*rules)
+        tap.ok(done.returncode == 125 and len(done.stderr.splitlines()) == 1 and reason in done.stderr, f'no rule: {rules}', done.stderr)
+    done = allow(*(f'n{i}.test' for i in range(5000)))
+    tap.ok(done.returncode == 125 and len(done.stderr.splitlines()) == 1 and 'too many' in done.stderr and reached('http://web.test/hello'), 'more rules than there is room for', done.stderr[-300:])
     ours.sendall(b'{"type": "kill"}\n')
     for line in lines:
         pass
@@ -379,7 +401,7 @@ def session():
                f'as refused, and offers nothing that a run of it refuses, the {turn} time', told)
     plain = subprocess.run([*outside.NO_CAPABILITIES, CONFINE, 'run', '--session', 'listed', '-v', '--', 'curl', '-sS', 'http://other.test/hello'],
                            cwd=Run.directory, capture_output=True, text=True, check=False)
-    tap.ok('--allow other.test at confine session start' in plain.stderr, 'but where it could be allowed', plain.stderr)
+    tap.ok('(confine session allow listed other.test)' in plain.stderr, 'but where it could be allowed', plain.stderr)
     # It reads until the server has closed: what was received is said of a connection that has ended, and nobody waits for one.
     run = Run(['--session', 'listed'], ['curl', '-0', '--ignore-content-length', '-sS', 'http://web.test/hello'])
     tap.ok([row['name'] for row in run.network()['connections']] == ['web.test'] and run.network()['connections'][0]['received'] != 0 and not run.refused(),  # null: not over when the run was
@@ -390,7 +412,7 @@ def session():
            'what is refused inside of a session is said to be unseen', denials)
     wrong = outside.validate('report.schema.json', [run.report])
     tap.ok(not wrong, 'the report of a run of a session is as its schema says', wrong)
-    live()
+    live(front)
     service = free_port()
     serve_here(service)
     done = subprocess.run([*front, 'start', 'forwards', '--owner', str(os.getpid()), '--forward', f'{service}:8080'], capture_output=True, text=True, check=False)

@@ -41,6 +41,12 @@ export class Session {
     return JSON.parse(await call(findProgram(program), environ, ['list', '--json'])).sessions;
   }
 
+  /** Add rules, as `--allow` takes them, for all runs of a session that was started with a list. */
+  async allow(...rules) {
+    for (const rule of rules) if (!rule || rule.startsWith('-')) throw new TypeError(`${JSON.stringify(rule)}: no rule`);
+    await call(this.#program, this.#environ, ['allow', this.name, ...rules]);
+  }
+
   /** Kill everything of the session, with proof. Of one that has ended already nothing is left to do. */
   async end() {
     try {

@@ -33,6 +33,13 @@ class Session:
             raise ConfineError(done.stderr.strip() or f'confine session ended with status {done.returncode}')
         return done.stdout
 
+    def allow(self, *rules: str) -> None:
+        """Add rules, as ``--allow`` takes them, for all runs of a session that was started with a list."""
+        for rule in rules:
+            if not rule or rule.startswith('-'):
+                raise ValueError(f'{rule!r}: no rule')
+        self._call('allow', self.name, *rules)
+
     def end(self) -> None:
         """Kill everything of the session, with proof. Of one that has ended already nothing is left to do."""
         try:
