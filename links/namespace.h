@@ -54,10 +54,11 @@ struct namespace_item {
     struct namespace_item *upper; /* overlay: where what is written goes */
     char **names;                 /* cover: the word after which its `--name NAME` pairs begin */
     size_t name_count;
-    int clone;    /* detached mount, -1: none */
-    int at;       /* root: the object that it will be attached to, -1: to be opened then */
-    int shadow;   /* root: a second clone, where ancestors of protected places are held; -1: none */
-    int part;     /* place, and kept hide: its directory in the pool, for making mount points; -1: none */
+    int clone;  /* detached mount, -1: none */
+    int lower;  /* cover, overlay: what it shows, where a cover lies on the name of that; -1: what is seen */
+    int at;     /* root: the object that it will be attached to, -1: to be opened then */
+    int shadow; /* root: a second clone, where ancestors of protected places are held; -1: none */
+    int part;   /* place, and kept hide: its directory in the pool, for making mount points; -1: none */
     uint8_t kind; /* enum namespace_kind */
     bool keeps;   /* hide: something below it stays visible */
     bool shown;   /* this item has been put into the view */
@@ -183,6 +184,7 @@ void namespace_build_dev(struct namespace *ns, const int clones[NAMESPACE_DEVICE
 /* --- namespace_hide.c --- */
 void namespace_hide(struct namespace *ns, struct namespace_item *item);
 void namespace_cover(struct namespace *ns, struct namespace_item *item);
+bool namespace_has_lower(const struct namespace_item *item);
 void namespace_overlay(struct namespace *ns, struct namespace_item *item);
 void namespace_copy(struct namespace *ns, struct namespace_item *item);
 

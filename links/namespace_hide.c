@@ -5,6 +5,10 @@
  * root without capabilities included. The kernel takes it away when the name is
  * replaced outside; a cover (an overlay with whiteouts) hides by name instead.
  *
+ * The kernel lays overlays two deep, and a container's root is one. So one that
+ * lies in a cover shows what is there without it: it is mounted in the cover,
+ * and has no layer of it.
+ *
  * Should:  see each of them under its name when it is there.
  * Mustn't: change the object beneath, or take another one for it.
  */
@@ -142,6 +146,28 @@ void namespace_hide(struct namespace *ns, struct namespace_item *item)
     close(at);
 }
 
+/* namespace_has_lower() - Return: whether an overlay on the item would have a cover for its layer, and what
+ * is below that cover by the same name is the same directory. */
+bool namespace_has_lower(const struct namespace_item *item)
+{
+    bool covered = false;
+
+    if (item->kind != KIND_COVER && item->kind != KIND_OVERLAY)
+        return false;
+    for (const struct namespace_item *above = item->above; above; above = above->above) {
+        if (above->kind == KIND_PLACE || above->kind == KIND_OVERLAY || above->kind == KIND_HIDE)
+            return false;
+        covered |= above->kind == KIND_COVER;
+    }
+    return covered;
+}
+
+/* The layer of the item that shows what is there: AT, as it is seen, if there is no other. */
+static int lower_layer(const struct namespace_item *item, int at)
+{
+    return item->lower >= 0 ? item->lower : at;
+}
+
 /* An overlay on the item, which AT is open on. */
 static void mount_overlay(const struct namespace *ns, struct namespace_item *item, int at,
                           const char *options, unsigned long flags)
@@ -180,7 +206,8 @@ void namespace_cover(struct namespace *ns, struct namespace_item *item)
         return;
     part = namespace_make_part(ns, false, item->mode & 07777, part_name);
     make_whiteouts(ns, item, part);
-    snprintf(options, sizeof(options), "lowerdir=/proc/self/fd/%d:/proc/self/fd/%d,userxattr", part, at);
+    snprintf(options, sizeof(options), "lowerdir=/proc/self/fd/%d:/proc/self/fd/%d,userxattr", part,
+             lower_layer(item, at));
     mount_overlay(ns, item, at, options, MS_RDONLY | MS_NOSUID | MS_NODEV);
     cover = open(item->name, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (cover < 0)
@@ -228,8 +255,8 @@ void namespace_overlay(struct namespace *ns, struct namespace_item *item)
     layer = open_layer(ns, item, upper, "upper");
     work = open_layer(ns, item, upper, "work");
     snprintf(options, sizeof(options),
-             "lowerdir=/proc/self/fd/%d,upperdir=/proc/self/fd/%d,workdir=/proc/self/fd/%d,userxattr", at,
-             layer, work);
+             "lowerdir=/proc/self/fd/%d,upperdir=/proc/self/fd/%d,workdir=/proc/self/fd/%d,userxattr",
+             lower_layer(item, at), layer, work);
     mount_overlay(ns, item, at, options, MS_NOSUID | MS_NODEV);
     close(item->upper->clone);
     item->upper->clone = -1;

@@ -189,6 +189,22 @@ static void clone_items(const struct namespace *ns, const bool kinds[KIND_COUNT]
     }
 }
 
+/* What an overlay shows that would else lie on a cover: opened while there is none. */
+static void open_lowers(const struct namespace *ns)
+{
+    for (size_t i = 0; i < ns->count; i++) {
+        struct namespace_item *item = ns->items[i];
+
+        if (!namespace_has_lower(item))
+            continue;
+        item->lower = namespace_open(ns, item, O_PATH | O_DIRECTORY);
+        if (item->lower == -ENOENT || item->lower == -ENOTDIR)
+            chain_fatal(ns->chain, item->name, "was replaced while the view was built");
+        if (item->lower < 0)
+            chain_fatal_errno(ns->chain, item->name, -item->lower);
+    }
+}
+
 /* --- the pool and its parts ----------------------------------------------------------------------------- */
 
 /* namespace_tmpfs_options() - the options of a tmpfs of the size that was asked for, with MODE in octal. */
@@ -316,10 +332,14 @@ void namespace_build_view(struct namespace *ns)
     clone_items(ns, writable);
     change_root(ns, MOUNT_READ_ONLY, 0);
     clone_items(ns, readable);
+    open_lowers(ns);
     make_pool(ns);
     namespace_build_dev(ns, clones);
-    for (size_t i = 0; i < ns->count; i++)
+    for (size_t i = 0; i < ns->count; i++) {
         show_item(ns, ns->items[i]);
+        if (ns->items[i]->lower >= 0)
+            close(ns->items[i]->lower);
+    }
     namespace_pin(ns);
     check_view(ns);
 }

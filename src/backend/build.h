@@ -9,7 +9,6 @@
 
 #include "backend/backend.h"
 #include "kernel/cgroup.h"
-#include "util/lookup.h"
 
 /* The ABI that brought what a plan asks of Landlock. */
 #define ABI_TRUNCATE 3
@@ -23,7 +22,6 @@ struct view_known;
 struct builder {
     const struct resolved *resolved;
     struct view_known *known; /* namespace_hidden.c: one for each hidden path; NULL in other backends */
-    struct lookup covering;   /* the same: by a directory that may be covered, the first hidden in it */
     size_t granted;           /* the same: 1 + the last of the paths that is granted */
     const struct host *host;
     struct plan *plan;

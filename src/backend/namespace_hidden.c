@@ -18,15 +18,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LAYERS_MOST 2 /* overlays that the kernel lays on each other */
-
 /* What is known of a hidden path. */
 struct view_known {
     const struct hidden *above; /* the nearest of the others that it lies in; NULL: none */
     size_t group;               /* index of the first one in the same directory */
     size_t member;              /* 1 + the index of the next one there; 0: none */
     bool inside;                /* it lies in another one, or is the same */
-    bool may_cover;             /* may_cover() */
     bool left_out;              /* it has no name */
     bool nameless;              /* it, or what it lies in, has none */
     uint8_t hold;               /* enum view_hold */
@@ -146,13 +143,6 @@ static bool is_in_another(const struct builder *b, const struct hidden *hidden)
     return known_of(b, hidden)->inside;
 }
 
-static bool may_cover(const struct builder *b, const struct hidden *hidden)
-{
-    return hidden->named && hidden->plain_parent && parent_length(hidden) > 0 && !b->plan->foreign &&
-           !is_open(b, SURFACE_FS_HIDDEN) && !parent_is_private(hidden) && !holds_grant(b, hidden->path) &&
-           !parent_is_ruled(b, hidden) && !is_in_another(b, hidden);
-}
-
 static bool parent_is_writable(const struct builder *b, const struct hidden *hidden)
 {
     for (size_t i = 0; i < b->granted; i++) {
@@ -166,30 +156,12 @@ static bool parent_is_writable(const struct builder *b, const struct hidden *hid
     return false;
 }
 
-/* Overlays that would lie on each other, this one among them. */
-static unsigned count_layers(const struct builder *b, const struct hidden *hidden)
-{
-    const struct resolved *resolved = b->resolved;
-    unsigned layers = hidden->merged_parent ? 2 : 1;
-
-    for (size_t length = strlen(hidden->path); length > 0 && b->covering.count > 0; length--) {
-        size_t group = hidden->path[length] == '/' || !hidden->path[length]
-                           ? lookup_find(&b->covering, hidden->path, length)
-                           : LOOKUP_NONE;
-
-        layers += group != LOOKUP_NONE && group != known_of(b, hidden)->group;
-    }
-    for (size_t i = 0; i < resolved->cache_count && b->plan->overlays; i++)
-        if (resolved->caches[i].place != SIZE_MAX &&
-            in_parent(resolved->paths[resolved->caches[i].place].path, hidden))
-            return layers + 1;
-    return layers;
-}
-
 static bool is_left_out(const struct builder *b, const struct hidden *hidden)
 {
-    return b->host->overlays != HOST_NO && known_of(b, hidden)->may_cover && !parent_is_writable(b, hidden) &&
-           count_layers(b, hidden) <= LAYERS_MOST;
+    return hidden->named && hidden->plain_parent && parent_length(hidden) > 0 && !b->plan->foreign &&
+           b->host->overlays != HOST_NO && !is_open(b, SURFACE_FS_HIDDEN) && !parent_is_private(hidden) &&
+           !parent_is_writable(b, hidden) && !holds_grant(b, hidden->path) && !parent_is_ruled(b, hidden) &&
+           !is_in_another(b, hidden);
 }
 
 /* --- which of them holds -------------------------------------------------------------------------------- */
@@ -341,36 +313,25 @@ static void find_above(struct builder *b, const struct hidden **sorted)
     }
 }
 
-/* Return: 0 or -ENOMEM. */
-static int find_groups(struct builder *b, const struct hidden **sorted)
+static void find_groups(struct builder *b, const struct hidden **sorted)
 {
     const struct hidden *first = NULL;
-    bool covers = false; /* may any of the group be covered? */
-    int r = 0;
 
-    for (size_t i = 0; i < b->resolved->hidden_count && r == 0; i++) {
+    for (size_t i = 0; i < b->resolved->hidden_count; i++) {
         struct view_known *known = known_of(b, sorted[i]);
 
-        if (!first || !same_parent(first, sorted[i])) {
+        if (!first || !same_parent(first, sorted[i]))
             first = sorted[i];
-            covers = false;
-        } else {
+        else
             known_of(b, sorted[i - 1])->member = (size_t)(sorted[i] - b->resolved->hidden) + 1;
-        }
         known->group = (size_t)(first - b->resolved->hidden);
-        known->may_cover = may_cover(b, sorted[i]);
-        if (known->may_cover && !covers)
-            r = lookup_add(&b->covering, first->path, parent_length(first), known->group);
-        covers |= known->may_cover;
     }
-    return r;
 }
 
 int view_know(struct builder *b)
 {
     size_t count = b->resolved->hidden_count;
     const struct hidden **sorted = calloc(count + 1, sizeof(*sorted));
-    int r;
 
     b->known = calloc(count + 1, sizeof(*b->known));
     if (!b->known || !sorted) {
@@ -386,9 +347,9 @@ int view_know(struct builder *b)
     qsort(sorted, count, sizeof(*sorted), compare_paths);
     find_above(b, sorted);
     qsort(sorted, count, sizeof(*sorted), compare_parents);
-    r = find_groups(b, sorted);
+    find_groups(b, sorted);
     qsort(sorted, count, sizeof(*sorted), compare_paths);
-    for (size_t i = 0; i < count && r == 0; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct view_known *known = known_of(b, sorted[i]);
 
         known->left_out = is_left_out(b, sorted[i]);
@@ -396,16 +357,13 @@ int view_know(struct builder *b)
         known->hold = (uint8_t)find_hold(b, sorted[i]);
     }
     free(sorted);
-    if (r < 0)
-        view_forget(b);
-    return r;
+    return 0;
 }
 
 void view_forget(struct builder *b)
 {
     free(b->known);
     b->known = NULL;
-    lookup_free(&b->covering);
 }
 
 const char *view_unheld(const struct builder *b, const struct hidden *hidden)

@@ -11,10 +11,6 @@
  */
 #include "policy/resolve_hiding.h"
 
-#include <sys/statfs.h>
-
-#define MOUNT_TYPE_OVERLAY 0x794c7630
-
 /* What of @path comes behind @above, which contains it: empty, or with its slash. */
 static const char *path_behind(const char *above, const char *path)
 {
@@ -141,7 +137,6 @@ static int look_beside(struct hiding *hiding, const struct hidden_parent *parent
 {
     const struct mount_table *mounts = &hiding->resolving->mounts;
     const struct mount_row *own = mounts_find(mounts, parent->fd, "", parent->path);
-    struct statfs seen;
     bool plain;
 
     plain = own != NULL;
@@ -154,7 +149,6 @@ static int look_beside(struct hiding *hiding, const struct hidden_parent *parent
         plain = r == -ENOENT || !path_contains(parent->path, row->point);
     }
     way->plain = plain;
-    way->merged = fstatfs(parent->fd, &seen) == 0 && seen.f_type == MOUNT_TYPE_OVERLAY;
     way->beside = true;
     return 0;
 }
@@ -165,7 +159,6 @@ static int note_beside(struct hiding *hiding, struct hidden *hidden)
     int r = way->beside ? 0 : look_beside(hiding, &hiding->resolving->resolved->parents[hidden->parent], way);
 
     hidden->plain_parent = way->plain;
-    hidden->merged_parent = way->merged;
     return r;
 }
 

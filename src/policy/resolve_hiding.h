@@ -23,9 +23,8 @@ struct above {
 struct way {
     bool looked; /* `trouble` and `above` are known */
     bool led;    /* the levels lead to it */
-    bool beside; /* `plain` and `merged` are known */
+    bool beside; /* `plain` is known */
     bool plain;  /* as plain_parent */
-    bool merged; /* as merged_parent */
     size_t above;
     const char *trouble; /* why nothing in it can be held by levels; NULL: it can */
 };

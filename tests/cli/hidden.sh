@@ -112,18 +112,23 @@ for backend in --backend=namespace --backend=landlock; do
 done
 backend=--backend=namespace
 
-# Several directories, one in another: as many covers as the kernel takes, and no name is seen.
+# Several directories, one in another: the kernel lays overlays two deep, and covers have no cover for a layer.
 mkdir -p "$HOME/a/b/c"
 echo first | tee "$HOME/a/key" "$HOME/a/b/key" "$HOME/a/b/c/key" >"$HOME/a/b/c/seen"
 inside 'cat ~/key ~/a/key ~/a/b/key ~/a/b/c/key; cat ~/a/b/c/seen; ls -A ~/a' \
     --hide "$HOME/key" --hide "$HOME/a/key" --hide "$HOME/a/b/key" --hide "$HOME/a/b/c/key"
-is status "$status" 0 && is seen "$(tr '\n' ' ' <"$dir/out")" 'first b '
+is status "$status" 0 && is seen "$(tr '\n' ' ' <"$dir/out")" 'first b ' && is claim "$(claim)" 'enforced None'
 result $? 'directories in each other'
 mkdir -p "$HOME/.cargo/registry"
 touch Cargo.toml # which says that the cache is used
-inside 'cat ~/key; echo new >~/.cargo/registry/new && cat ~/.cargo/registry/new' --hide "$HOME/key"
-is seen "$(cat "$dir/out")" new && [ ! -e "$HOME/.cargo/registry/new" ]
-result $? 'with a private cache in the same directory'
+cached='cat ~/key ~/a/key; echo new >~/.cargo/registry/new && cat ~/.cargo/registry/new'
+if [ "$(stat -f -c %T "$HOME")" = overlayfs ]; then
+    skip 'with a private cache in the same directory' 'an overlay carries no writes of another one'
+else
+    inside "$cached" --hide "$HOME/key" --hide "$HOME/a/key"
+    is seen "$(cat "$dir/out")" new && [ ! -e "$HOME/.cargo/registry/new" ] && is claim "$(claim)" 'enforced None'
+    result $? 'with a private cache in the same directory'
+fi
 
 # With something granted in it, a directory is masked around that.
 mkdir -p "$HOME/around/sub" "$HOME/around/other"
@@ -343,17 +348,33 @@ mounted 'mount --bind "$HOME/keys" "$HOME/a"' 'cat ~/a/key; cat ~/key' --hide "$
 is seen "$(cat "$dir/out")" first && is claim "$(claim)" 'partial replaced-reappears'
 result $? 'beside a mount a name is masked'
 
-# Overlays cannot lie on each other for ever.
+# A home that is an overlay, as in a container; one that lies on an overlay is as deep as the kernel goes, and names are masked.
 mkdir "$dir/upper"
-mounted 'mount -t tmpfs none "'$dir/upper'" && mkdir "'$dir'/upper/u" "'$dir'/upper/w" &&
-    mount -t overlay -o "userxattr,lowerdir=$HOME,upperdir='$dir/upper/u',workdir='$dir/upper/w'" overlay "$HOME"' \
-    'cat ~/key ~/a/key; cat ~/a/b/c/seen' --hide "$HOME/key" --hide "$HOME/a/key"
-if [ "$status" -eq 99 ]; then
-    skip 'a home that is an overlay' "$(head -n 1 "$dir/err")"
+overlaid='mount -t tmpfs none "'$dir/upper'"'
+for times in 1 2; do
+    overlaid+=' && mkdir "'$dir/upper/u$times'" "'$dir/upper/w$times'" && mount -t overlay -o \
+        "userxattr,lowerdir=$HOME,upperdir='$dir/upper/u$times',workdir='$dir/upper/w$times'" overlay "$HOME"'
+    mounted "$overlaid" 'cat ~/key ~/a/key ~/a/b/key; cat ~/a/b/c/seen' --hide "$HOME/key" --hide "$HOME/a/key" --hide "$HOME/a/b/key"
+    if [ "$status" -eq 99 ] || [ "$(stat -f -c %T "$dir")" = overlayfs ]; then
+        skip "a home that is an overlay, $times deep" "$(head -n 1 "$dir/err")"
+    else
+        is status "$status" 0 && is seen "$(cat "$dir/out")" first &&
+            is claim "$(claim)" "$([ $times = 1 ] && echo enforced None || echo partial replaced-reappears)"
+        result $? "a home that is an overlay, $times deep"
+    fi
+done
+# What is written into a cache there cannot lie there: it may have a place of its own, as a volume is.
+mkdir -p "$HOME/.cache/confine"
+mounted "${overlaid% && mkdir*}"' && mkdir "'$dir/upper/volume'" && mount --bind "'$dir/upper/volume'" "$HOME/.cache/confine"' \
+    'cat ~/a/key; echo new >~/.cargo/registry/new && cat ~/.cargo/registry/new; mount' --hide "$HOME/a/key"
+if [ "$status" -eq 99 ] || [ "$(stat -f -c %T "$dir")" = overlayfs ]; then
+    skip 'a cache in a home that is an overlay' "$(head -n 1 "$dir/err")"
 else
-    is status "$status" 0 && is seen "$(cat "$dir/out")" first
-    result $? 'a home that is an overlay'
+    is seen "$(head -n 1 "$dir/out")" new && [ ! -e "$HOME/.cargo/registry/new" ] && is claim "$(claim)" 'enforced None' &&
+        grep -q "on $HOME/.cargo/registry type overlay" "$dir/out"
+    result $? 'a cache in a home that is an overlay'
 fi
+rmdir "$HOME/.cache/confine" 2>/dev/null
 
 # A kernel without overlays: the start that was refused one is made again with masks, by the same backend.
 backend=--backend=namespace

@@ -319,6 +319,16 @@ no'
 upper|file|lower upper '
     is "$user: and keeps them" "$out" 'upper
 upper'
+    # The kernel lays overlays two deep; ours have none of ours for a layer.
+    nest=$disk/nest-$user
+    mkdir -p "$nest/a/b/cache" "$ws/nest-$user"
+    echo first | tee "$nest/key" "$nest/a/key" "$nest/a/b/key" >"$nest/a/b/cache/file"
+    [ "$user" != nobody ] || chown -R 65534:65534 "$ws/nest-$user" "$nest"
+    inside --cover "$nest" --name key --cover "$nest/a" --name key --cover "$nest/a/b" --name key \
+        --overlay "$nest/a/b/cache" --upper "$ws/nest-$user" -- sh -c 'cat "$1/key" "$1/a/key" "$1/a/b/key" 2>/dev/null; cd "$1/a/b/cache" && cat file && echo new >new && find "$1" -type f' sh "$nest"
+    is "$user: covers in each other, and an overlay in them" "$out|$(ls "$nest/a/b/cache")" "first
+$nest/a/b/cache/file
+$nest/a/b/cache/new|file"
 
     # --- made ahead: what the helper made and what the command has are equal numbers
     ahead="$test_dir/bin/ahead"
