@@ -5,21 +5,23 @@
  * process that is still in its old namespaces cannot write an id map, and its
  * root is the same mount. Without a map nothing could be made in a tmpfs.
  *
- * Should:  map the caller's own id onto itself, or for --map all every id, by a
- *          helper that stays outside; say which step this machine refuses.
+ * Should:  map the caller's own id onto itself, or for --map all every id that
+ *          there is here, by a helper that stays outside; say which step this
+ *          machine refuses.
  * Mustn't: fall back from the full map to the own id: the caller decides.
  */
 #include "namespace.h"
 
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 
 /* None for cgroups: the mounts of the host's hierarchies stay, read-only, and from within such a namespace
  * they begin above its root. A JVM on the first version of cgroups ends there, and on the second it misses
  * its limit. */
 #define NAMESPACES (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS)
-#define EVERY_ID   "0 0 4294967295"
+#define MAP_BYTES  (16 * 1024) /* a map has 340 lines at most */
 
 /* The process outside that writes the full maps: only one with capabilities there may. */
 struct helper {
@@ -27,6 +29,33 @@ struct helper {
     int start; /* a byte is written here when the namespace is there */
     int done;  /* a byte comes back when the maps are written, else its end */
 };
+
+/* Gives TARGET, a map, every id of ours, which is OWN, onto itself. In a container's user namespace that is
+ * not every number there is. Return: 0 or -errno. */
+static int map_each(const char *own, const char *target)
+{
+    char text[MAP_BYTES], lines[MAP_BYTES];
+    size_t length = 0, size = 0;
+    ssize_t got;
+    int fd = open(own, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return -errno;
+    while ((got = read(fd, text + length, sizeof(text) - 1 - length)) > 0)
+        length += (size_t)got;
+    close(fd);
+    text[length] = '\0';
+    for (char *at = text, *end; size < sizeof(lines); at = end) {
+        unsigned long first = strtoul(at, &end, 10), count;
+
+        if (end == at) /* the last line is over */
+            return size > 0 ? namespace_write_file(target, lines) : -EINVAL;
+        strtoul(end, &end, 10); /* whose number that is outside, which is not ours to say */
+        count = strtoul(end, &end, 10);
+        size += (size_t)snprintf(lines + size, sizeof(lines) - size, "%lu %lu %lu\n", first, first, count);
+    }
+    return -E2BIG;
+}
 
 _Noreturn static void help(int start, int done, pid_t parent)
 {
@@ -37,9 +66,9 @@ _Noreturn static void help(int start, int done, pid_t parent)
     snprintf(gid_map, sizeof(gid_map), "/proc/%d/gid_map", parent);
     if (read(start, &byte, 1) != 1)
         _exit(LINK_FAILED);
-    error = -namespace_write_file(uid_map, EVERY_ID);
+    error = -map_each("/proc/self/uid_map", uid_map);
     if (!error)
-        error = -namespace_write_file(gid_map, EVERY_ID);
+        error = -map_each("/proc/self/gid_map", gid_map);
     byte = (char)error;
     _exit(write(done, &byte, 1) == 1 && !error ? 0 : LINK_FAILED);
 }

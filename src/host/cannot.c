@@ -32,8 +32,8 @@ static long read_switch(const char *path)
     return end == text ? -1 : value;
 }
 
-/* Is this process under a system call filter? */
-static bool is_filtered(void)
+/* The number behind NAME in what the kernel says of this process, @otherwise if it says none. */
+static uint64_t read_status(const char *name, int base, uint64_t otherwise)
 {
     _cleanup_fd_ int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
     _cleanup_free_ char *text = NULL;
@@ -41,9 +41,22 @@ static bool is_filtered(void)
     size_t length;
 
     if (fd < 0 || fd_read_all(fd, 65536, &text, &length) < 0)
-        return false;
-    line = strstr(text, "\nSeccomp:");
-    return line && strtol(line + strlen("\nSeccomp:"), NULL, 10) == 2;
+        return otherwise;
+    line = strstr(text, name);
+    return line ? strtoull(line + strlen(name), NULL, base) : otherwise;
+}
+
+bool host_is_filtered(void)
+{
+    return read_status("\nSeccomp:", 10, 0) == 2;
+}
+
+/* Does root lack CAP_SETGID, CAP_SETUID or CAP_SETFCAP, by which its number is given to a user namespace? */
+static bool is_bare_root(void)
+{
+    const uint64_t needed = UINT64_C(1) << 6 | UINT64_C(1) << 7 | UINT64_C(1) << 31; /* in that order */
+
+    return geteuid() == 0 && (read_status("\nCapEff:", 16, needed) & needed) != needed;
 }
 
 /* The lines of packaging/apparmor, for programs below PREFIX. */
@@ -170,11 +183,21 @@ static const struct cause {
      "--security-opt unmask=ALL, in Kubernetes securityContext.procMount: Unmasked with hostUsers: false"},
     {USER,
      {EPERM, ENOSYS, EACCES},
-     is_filtered,
+     host_is_filtered,
      "userns-denied",
      "user namespaces are refused, and confine runs under a system call filter, as containers have one",
      "let the container's filter allow unshare, clone, setns and mount: docker run --security-opt "
-     "seccomp=unconfined (with docker's AppArmor profile also --security-opt apparmor=unconfined)"},
+     "seccomp=unconfined --security-opt systempaths=unconfined (with docker's AppArmor profile also "
+     "--security-opt apparmor=unconfined)"},
+    {USER,
+     {EPERM},
+     is_bare_root,
+     "userns-denied",
+     "root's number is given to a user namespace by CAP_SETUID, CAP_SETGID and CAP_SETFCAP, and root has not "
+     "all "
+     "of them here",
+     "run confine as an ordinary user (docker run --user UID, runAsUser in Kubernetes), or let the container "
+     "keep these capabilities"},
     {USER,
      {0},
      NULL,

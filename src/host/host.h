@@ -111,6 +111,9 @@ void host_ask_listener(struct host *host);
 /* host_ask_audit() - can this process read what the kernel's audit has of Landlock? Fills host->audit. */
 void host_ask_audit(struct host *host);
 
+/* host_is_filtered() - is this process under a system call filter of somebody's? */
+bool host_is_filtered(void);
+
 /*
  * host_cannot() - what it means that namespace-run said CANNOT: which switch of this machine it is, by
  * looking at them, and whether it is one at all.

@@ -267,12 +267,26 @@ static int hide_names(struct hiding *hiding, const struct asked *asked, const st
     return r;
 }
 
+/* A set stands for nothing of a home that nobody knows, and nothing is no answer to who relies on it. */
+static int note_no_home(struct resolving *resolving)
+{
+    static const char text[] = "no-home: /etc/passwd has no home of this user and HOME names none, so "
+                               "that credentials there are not hidden (set HOME, or name them: --hide PATH)";
+    struct strings *warnings = &resolving->resolved->warnings;
+
+    if (resolving->home_count > 0 || strings_have(warnings, text))
+        return 0;
+    return strings_add(warnings, text) < 0 ? error_no_memory(resolving->error) : 0;
+}
+
 static int hide_set(struct hiding *hiding, const struct asked *asked, const struct set *set,
                     struct source source)
 {
     struct resolving *resolving = hiding->resolving;
     int r = resolving_list_homes(resolving);
 
+    if (r == 0)
+        r = note_no_home(resolving);
     for (const struct set_item *item = set->items; item->value && r == 0; item++) {
         struct strings names = {0};
 

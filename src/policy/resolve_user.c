@@ -5,10 +5,12 @@
  */
 #include "policy/resolve_internal.h"
 
+#include "kernel/identity.h"
 #include "kernel/program.h"
 
 #include <fcntl.h>
 #include <limits.h>
+#include <string.h>
 #include <unistd.h>
 
 const char *env_value(char *const *env, const char *name)
@@ -169,11 +171,35 @@ static int refuse_unconfined_user(struct resolving *resolving, uid_t uid)
     return error_hint(resolving->error, "start confine as that user, or choose --mode workspace-write");
 }
 
+/* Can root become that user here? One that gave up a capability cannot, nor one in a user namespace that does
+ * not know the number: tried, because a dozen switches decide it. */
+static int try_user(struct resolving *resolving)
+{
+    const struct resolved *resolved = resolving->resolved;
+    struct identity identity;
+    int r = identity_enter(&identity, resolved->uid, resolved->gid);
+
+    if (r == 0)
+        r = identity_leave(&identity);
+    if (r == 0)
+        return 0;
+    error_set(resolving->error, ERROR_SANDBOX_UNAVAILABLE, -r, "user-not-possible",
+              "the command would run as user %u%s, whom root cannot become here (%s)",
+              (unsigned)resolved->uid,
+              resolving->policy->user == USER_OWNER ? ", who owns the workspace" : "", strerror(-r));
+    return error_hint(
+        resolving->error,
+        "run confine as that user (docker run --user %u:%u), let the container have CAP_SETUID, "
+        "CAP_SETGID and a user of that number, or say --user keep",
+        (unsigned)resolved->uid, (unsigned)resolved->gid);
+}
+
 int resolve_user(struct resolving *resolving, const struct opened *workspace)
 {
     struct resolved *resolved = resolving->resolved;
     const struct policy *policy = resolving->policy;
     struct account account;
+    int r;
 
     resolved->uid = resolving->caller;
     resolved->gid = getegid();
@@ -192,6 +218,9 @@ int resolve_user(struct resolving *resolving, const struct opened *workspace)
         resolved->switch_user = true;
         resolved->gid =
             account_find(resolving->passwd, resolved->uid, &account) ? account.gid : resolved->uid;
+        r = try_user(resolving);
+        if (r < 0)
+            return r;
     }
     strings_free(&resolving->self); /* found before, without what is in the home of that user */
     return copy_home(resolving, resolved->uid, &resolving->command_home);

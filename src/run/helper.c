@@ -93,10 +93,11 @@ static void add_readable(struct words *words, const int *fds, size_t count)
     }
 }
 
-/* root gives itself up inside; anybody else has nobody to become. */
+/* root gives itself up inside; who is that user already has nobody to become, and root in a container may
+ * lack the capability for it. */
 static void add_user(struct words *words, const struct helper *helper)
 {
-    if (geteuid() != 0)
+    if (geteuid() != 0 || (helper->uid == 0 && helper->gid == getegid()))
         return;
     add(words, "--user");
     add(words, "%u:%u", (unsigned)helper->uid, (unsigned)helper->gid);

@@ -5,6 +5,7 @@
  */
 #include "run/run_error.h"
 
+#include "host/host.h"
 #include "util/util.h"
 
 #include <errno.h>
@@ -47,6 +48,11 @@ int run_error_link(struct error *error, const char *words)
     else
         error_set(error, ERROR_SANDBOX_UNAVAILABLE, EPROTO, "link-failed", "%s",
                   text_quote((char[900]){0}, 900, line, 800));
+    if (host_is_filtered())
+        return error_hint(
+            error, "confine runs under a system call filter, as containers have one: where that refuses "
+                   "a call that it does not know, have a newer container engine, or docker run "
+                   "--security-opt seccomp=unconfined");
     return error_hint(error, "`confine probe` says what this machine can do");
 }
 

@@ -1,0 +1,98 @@
+#!/bin/bash
+# containers.sh - what a container takes away: numbers, capabilities, calls, a home. It works without, or says so in a line.
+export CONFINE_BACKEND=namespace
+. "$(dirname "$0")/tap.sh"
+ran=(touch "$dir/ran")
+
+is() {
+    [ "$2" = "$3" ] || why "$1: seen \"$2\", expected \"$3\""
+}
+
+# ends_well NAME OUTPUT: the command has ended well, its last run said what runs later, and nothing of that is left.
+ends_well() {
+    is status "$status" 0 && is output "$(cat "$dir/out")" "$2" && is stderr "$(grep -v 'new, and runs later' "$dir/err")" '' &&
+        is found "$(grep -c 'new, and runs later outside: .*tasks.json' "$dir/err")" 1 &&
+        is left "$(find "$dir/tmp" -mindepth 1 -name 'confine-*' -exec find {} -mindepth 1 \;)" ''
+    result $? "$1"
+}
+mkdir "$dir/tmp"
+work='id -u; mkdir .vscode && echo "{}" >.vscode/tasks.json'
+inside() {
+    rm -rf .vscode
+    call "${@:2}" env TMPDIR="$dir/tmp" "$confine" run -b "$1" -w . -- sh -c "$work"
+}
+
+# As podman without root makes it: root is somebody's number outside, has a home, and not all numbers are there.
+apart=(unshare -Urm sh -c 'mount -t tmpfs none /root && exec "$@"' sh)
+bare=(setpriv --bounding-set -all --inh-caps -all)
+call "${apart[@]}" true
+if [ "$status" -ne 0 ]; then
+    skip 'root of a container' "no user namespaces: $(head -n 1 "$dir/err")"
+elif [ "$(id -u)" -ne 0 ]; then
+    skip 'root of a container' 'what is here does not belong to the root that a user can make'
+else
+    usable=(landlock)
+    ! backend_works namespace || usable+=(namespace)
+    for backend in "${usable[@]}"; do
+        inside "$backend" "${apart[@]}"
+        ends_well "$backend: root with a number of its own alone" 0
+    done
+    inside landlock "${apart[@]}" "${bare[@]}"
+    ends_well 'landlock: root without a capability' 0
+    if [ -n "${usable[1]:-}" ]; then
+        unshare -U sleep 600 &
+        holder=$!
+        await test "$(readlink /proc/self/ns/user)" != "$(readlink "/proc/$holder/ns/user")"
+        printf '0 0 1\n1 100001 1000\n' >"$dir/map" # by one call, as the kernel wants it
+        cat "$dir/map" >"/proc/$holder/uid_map" && cat "$dir/map" >"/proc/$holder/gid_map"
+        work="cat /proc/self/uid_map; $work"
+        inside namespace nsenter -U -t "$holder" -S 0 -G 0
+        out=$(tr -s ' ' <"$dir/out")
+        printf '%s\n' "$out" >"$dir/out"
+        ends_well 'namespace: root with two ranges of numbers' ' 0 0 1
+ 1 1 1000
+0'
+        kill "$holder"
+    fi
+    wrapper=("${apart[@]}" "${bare[@]}")
+    [ -z "${usable[1]:-}" ] ||
+        refused 'namespace: root without a capability' 125 userns-denied 'CAP_SETFCAP' -b namespace -w . -- "${ran[@]}"
+    refused 'another user, without the capability' 125 user-not-possible 'docker run --user 4242:4242' -b landlock --user 4242 -w . -- "${ran[@]}"
+    wrapper=("${apart[@]}")
+    refused 'another user, of whom nobody knows' 125 user-not-possible 'docker run --user 4242:4242' -b landlock --user 4242 -w . -- "${ran[@]}"
+    wrapper=()
+fi
+
+# A filter that was written before the call was.
+close_range=436
+if cc -o "$dir/deny" "$here/deny.c" 2>"$dir/why"; then
+    for errno in 1 38; do
+        wrapper=("$dir/deny" $close_range $errno)
+        refused "a filter that answers errno $errno to what it does not know" 125 link-failed 'a newer container engine' -b landlock -w . -- "${ran[@]}"
+    done
+    wrapper=()
+else
+    skip 'an old filter' 'no C compiler'
+fi
+
+# A number that nobody has a name for, and no HOME.
+nobody=(unshare -U --map-user=4321)
+[ "$(id -u)" -ne 0 ] || nobody=(setpriv --reuid 4321 --regid 4321 --clear-groups)
+if "${nobody[@]}" true 2>"$dir/err"; then
+    chmod 755 "$dir" "$dir/w"
+    for home in -u\ HOME HOME=relative; do
+        call "${nobody[@]}" env $home "$confine" run -b landlock -- true
+        is status "$status" 0 && is lines "$(grep -c '^confine: warning: no-home: .*--hide PATH' "$dir/err")" 1
+        result $? "no home is known ($home), and that is said"
+        call "${nobody[@]}" env $home "$confine" run -b landlock --hide '!@credentials' -- true
+        is status "$status" 0 && ! grep no-home "$dir/err"
+        result $? "unless nothing is to be hidden there ($home)"
+    done
+    call "${nobody[@]}" env HOME=/ "$confine" run -b landlock -- true
+    is status "$status" 0 && ! grep no-home "$dir/err"
+    result $? 'HOME is enough'
+else
+    skip 'no home' "$(head -n 1 "$dir/err")"
+fi
+
+finish
