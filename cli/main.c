@@ -3,6 +3,7 @@
  */
 #include "cli/cli.h"
 
+#include "plan/plan_json.h"
 #include "report/report.h"
 
 #include <errno.h>
@@ -186,24 +187,52 @@ const struct command *command_by_name(const char *name)
     return NULL;
 }
 
-static int fail_command(const char *word)
+/* The line as it should have been, for words that are those of `run`: a command, or options and a `--`. */
+static void hint_run(char **argv, struct error *error)
 {
-    const char *names[ARRAY_SIZE(command_table)], *nearest;
+    struct text line = {0};
+    bool dashes = false;
+
+    for (size_t i = 0; argv[i] && !dashes; i++) {
+        dashes = strcmp(argv[i], "--") == 0;
+        if (i > 0 && command_by_name(argv[i])) {
+            error_hint(error, "options stand behind the command: confine %s [OPTIONS]", argv[i]);
+            return;
+        }
+    }
+    if (**argv == '-' && !dashes) {
+        error_hint(error, "see: confine --help");
+        return;
+    }
+    text_add(&line, dashes ? "confine run" : "confine run --");
+    for (size_t i = 0; argv[i]; i++) {
+        text_add(&line, " ");
+        shell_quote(&line, argv[i]);
+    }
+    if (!line.failed)
+        error_hint(error, "to run a command: %s; see: confine --help", line.data);
+    text_free(&line);
+}
+
+/* @argv begins with the word that is no command of ours. */
+static int fail_command(char **argv, bool help)
+{
+    struct nearest nearest = {.word = *argv};
     struct error error = {0};
-    size_t count = 0;
 
     for (const struct command *command = command_table; command->name; command++)
         if (!command->later)
-            names[count++] = command->name;
-    error_set(&error, ERROR_USAGE, EINVAL, *word == '-' ? "unknown-option" : "unknown-command",
-              *word == '-' ? "option %s: confine knows no such option"
-                           : "command %s: confine has no such command",
-              QUOTE(word));
-    nearest = word_nearest(word, names, count);
-    if (nearest)
-        error_hint(&error, "did you mean confine %s?", nearest);
-    else
+            nearest_try(&nearest, command->name);
+    error_set(&error, ERROR_USAGE, EINVAL, **argv == '-' ? "unknown-option" : "unknown-command",
+              **argv == '-' ? "option %s: confine knows no such option"
+                            : "command %s: confine has no such command",
+              QUOTE(*argv));
+    if (nearest.best)
+        error_hint(&error, "did you mean confine %s?", nearest.best);
+    else if (help)
         error_hint(&error, "see: confine --help");
+    else
+        hint_run(argv, &error);
     return cli_fail(&error);
 }
 
@@ -224,7 +253,7 @@ int command_help(char **argv, char **envp)
 
     (void)envp;
     if (argv[0] && !command)
-        return fail_command(argv[0]);
+        return fail_command(argv, true);
     if (command && command->later)
         return fail_later(command);
     help_command(command, &text);
@@ -272,6 +301,6 @@ int main(int argc, char **argv, char **envp)
     }
     command = command_by_name(argv[1]);
     if (!command)
-        return fail_command(argv[1]);
+        return fail_command(argv + 1, false);
     return command->later ? fail_later(command) : command->run(argv + 2, envp);
 }

@@ -118,98 +118,6 @@ const struct option option_table[] = {
     {0},
 };
 
-/* One typing mistake costs 1, two swapped letters too. */
-static size_t measure_distance(const char *a, const char *b)
-{
-    enum { LONGEST = 40 };
-    size_t rows[3][LONGEST + 1];
-    size_t a_length = strlen(a), b_length = strlen(b);
-
-    if (a_length > LONGEST || b_length > LONGEST)
-        return LONGEST;
-    for (size_t j = 0; j <= b_length; j++)
-        rows[0][j] = j;
-    for (size_t i = 1; i <= a_length; i++) {
-        size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *twice = rows[(i + 1) % 3];
-
-        row[0] = i;
-        for (size_t j = 1; j <= b_length; j++) {
-            size_t best = above[j - 1] + (a[i - 1] != b[j - 1]);
-
-            if (above[j] + 1 < best)
-                best = above[j] + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && twice[j - 2] + 1 < best)
-                best = twice[j - 2] + 1;
-            row[j] = best;
-        }
-    }
-    return rows[a_length % 3][b_length];
-}
-
-const char *word_nearest(const char *word, const char *const *names, size_t count)
-{
-    const char *nearest = NULL;
-    size_t best = 1 + strlen(word) / 3;
-
-    for (size_t i = 0; i < count; i++) {
-        size_t distance = measure_distance(word, names[i]);
-
-        /* A beginning is what people type who are used to abbreviations. */
-        if (distance > best && strlen(word) >= 3 && strncmp(word, names[i], strlen(word)) == 0)
-            distance = best;
-        if (distance <= best && (!nearest || distance < best)) {
-            nearest = names[i];
-            best = distance;
-        }
-    }
-    return nearest;
-}
-
-static const struct option *find_option(const char *name, size_t length, unsigned command)
-{
-    for (const struct option *option = option_table; option->name; option++)
-        if (option->commands & command && strlen(option->name) == length &&
-            memcmp(option->name, name, length) == 0)
-            return option;
-    return NULL;
-}
-
-static const struct option *find_letter(char letter, unsigned command)
-{
-    for (const struct option *option = option_table; option->name; option++)
-        if (option->letter && option->letter == letter && option->commands & command)
-            return option;
-    return NULL;
-}
-
-/* The error of an option that is not in the table, or not for this command. */
-static int fail_unknown(const struct options *options, const char *word, struct error *error)
-{
-    const char *names[ARRAY_SIZE(option_table)];
-    const char *equals = strchr(word, '='), *nearest;
-    char name[64] = "";
-    size_t count = 0, length = equals ? (size_t)(equals - word) : strlen(word);
-
-    if (strncmp(word, "--", 2) == 0 && length > 2 && length - 2 < sizeof(name))
-        memcpy(name, word + 2, length - 2);
-    if (name[0] && find_option(name, strlen(name), ~0U)) {
-        error_set(error, ERROR_USAGE, EINVAL, "option-not-here", "option %s: confine %s does not take it",
-                  QUOTE(word), options->name);
-        return error_hint(error, "see: confine help %s", options->name);
-    }
-    for (const struct option *option = option_table; option->name; option++)
-        if (option->commands & options->command)
-            names[count++] = option->name;
-    nearest = name[0] ? word_nearest(name, names, count) : NULL;
-    error_set(error, ERROR_USAGE, EINVAL, "unknown-option", "option %s: confine %s knows no such option",
-              QUOTE(word), options->name);
-    if (nearest)
-        return error_hint(error, "did you mean --%s?", nearest);
-    return error_hint(error, "see: confine help %s", options->name);
-}
-
 /* The line as it should have been, for a command that stands where an option could. */
 static int fail_dashes(const struct options *options, char **argv, size_t at, struct error *error)
 {
@@ -277,13 +185,13 @@ static int take_option(struct options *options, char **argv, size_t *at, struct 
     *at += 1;
     if (word[1] == '-') {
         equals = strchr(word, '=');
-        option =
-            find_option(word + 2, equals ? (size_t)(equals - word - 2) : strlen(word + 2), options->command);
+        option = option_by_name(word + 2, equals ? (size_t)(equals - word - 2) : strlen(word + 2),
+                                options->command);
     } else {
-        option = word[1] && !word[2] ? find_letter(word[1], options->command) : NULL;
+        option = word[1] && !word[2] ? option_by_letter(word[1], options->command) : NULL;
     }
     if (!option)
-        return fail_unknown(options, word, error);
+        return options_unknown(options, word, error);
     if (!option->value && equals) {
         error_set(error, ERROR_USAGE, EINVAL, "option-value", "option --%s: it takes no value", option->name);
         return error_hint(error, "write --%s", option->name);
@@ -296,6 +204,9 @@ static int take_option(struct options *options, char **argv, size_t *at, struct 
         if (!value || value[0] == '-') {
             error_set(error, ERROR_USAGE, EINVAL, "option-value", "option --%s: a value must follow",
                       option->name);
+            if (value && strcmp(value, "-") == 0 && strstr(option->value, "fd:N"))
+                return error_hint(error, "stdout is fd:1; write --%s=- for a file of that name",
+                                  option->name);
             if (value && strcmp(value, "--") != 0)
                 return error_hint(error, "write --%s=%s if that is the value", option->name, QUOTE(value));
             return error_hint(error, "write --%s %s", option->name, option->value);

@@ -115,7 +115,11 @@ int options_apply(const struct options *options, struct policy *policy, struct e
 /* options_value() - the last value given for an own option or a key. Return: the value or NULL. */
 const char *options_value(const struct options *options, enum option_kind kind, int target);
 
-/* word_nearest() - of @names, the one that @word probably meant. Return: a name, or NULL if none is near. */
-const char *word_nearest(const char *word, const char *const *names, size_t count);
+/* One option of those that @command (its bit) takes. Return: its row or NULL. */
+const struct option *option_by_name(const char *name, size_t length, unsigned command);
+const struct option *option_by_letter(char letter, unsigned command);
+
+/* options_unknown() - @word is no option of this command: what was meant? Return: -EINVAL with @error. */
+int options_unknown(const struct options *options, const char *word, struct error *error);
 
 #endif

@@ -64,7 +64,7 @@ static int take_limit(struct policy *policy, char *word, const struct option_giv
         {"cpu", KEY_LIMIT_CPU},
         {"output_end", KEY_LIMIT_OUTPUT_END},
     };
-    const char *names[ARRAY_SIZE(limits)], *nearest;
+    struct nearest nearest = {.word = word};
     char *value = strchr(word, '=');
 
     if (!value || !value[1]) {
@@ -74,15 +74,14 @@ static int take_limit(struct policy *policy, char *word, const struct option_giv
     }
     *value++ = '\0';
     for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
-        names[i] = limits[i].name;
+        nearest_try(&nearest, limits[i].name);
         if (strcmp(word, limits[i].name) == 0)
             return policy_set(policy, limits[i].key, value, NULL, origin, error);
     }
     error_set(error, ERROR_USAGE, EINVAL, "unknown-limit", "option --%s: %s is no limit", given->option->name,
               QUOTE(word));
-    nearest = word_nearest(word, names, ARRAY_SIZE(names));
-    if (nearest)
-        return error_hint(error, "did you mean %s?", nearest);
+    if (nearest.best)
+        return error_hint(error, "did you mean %s?", nearest.best);
     return error_hint(error, "time, memory, processes, output, file_size, tmp_size or cpu");
 }
 

@@ -102,7 +102,7 @@ int output_open(struct output *output, const char *what, const char *name, const
     fd = openat(directory, rest, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, 0666);
     if (fd < 0 && errno == ELOOP) {
         way_fail(&way, error, ELOOP, "output-behind-link", "it is a symbolic link");
-        return error_hint(error, "name the file itself");
+        return error_hint(error, "name the file itself; stdout is fd:1");
     }
     if (fd < 0)
         return way_fail(&way, error, errno, errno == ENOSPC ? "output-no-room" : "output-unusable",

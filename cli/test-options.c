@@ -43,11 +43,18 @@ static const struct bad_row {
     {"abbreviation", "--work . -- true", "unknown-option", "--work", "did you mean --workspace?"},
     {"far from all", "--zzzzzzzz -- true", "unknown-option", "--zzzzzzzz", "confine help run"},
     {"case", "--Mode read-only -- true", "unknown-option", "--Mode", "did you mean --mode?"},
-    {"other command's", "--json -- true", "option-not-here", "--json", "confine help run"},
+    {"other command's", "--verify -- true", "option-not-here", "--verify", "confine help run"},
+    {"the report on stdout", "--json -- true", "option-not-here", "--json", "--report fd:1"},
+    {"no near one is better than a wrong one", "--version -- true", "unknown-option", "--version",
+     "confine --version"},
+    {"what another sandbox calls it", "--memory 1G -- true", "unknown-option", "--memory",
+     "--limit memory=SIZE"},
+    {"the same with an equals sign", "--ro-bind=/ -- true", "unknown-option", "--ro-bind=/", "--read PATH"},
     {"short unknown", "-x -- true", "unknown-option", "-x", "confine help run"},
-    {"short bundle", "-qv -- true", "unknown-option", "-qv", "confine help run"},
-    {"short with value", "-w. -- true", "unknown-option", "-w.", "confine help run"},
+    {"short bundle", "-qv -- true", "unknown-option", "-qv", "a letter stands alone"},
+    {"short with value", "-w. -- true", "unknown-option", "-w.", "write -w ."},
     {"single dash long", "-mode read-only -- true", "unknown-option", "-mode", "confine help run"},
+    {"stdout as elsewhere", "--report - -- true", "option-value", "--report", "stdout is fd:1"},
     {"value missing", "--workspace", "option-value", "--workspace: a value must follow", "--workspace DIR"},
     {"value is dashes", "--workspace -- true", "option-value", "--workspace: a value", "--workspace DIR"},
     {"value is an option", "--report --quiet -- true", "option-value", "--report", "--report=--quiet"},
@@ -286,22 +293,4 @@ TEST(the_table_is_sound)
             check(!a->letter || a->letter != b->letter);
         }
     }
-}
-
-static const struct near_row {
-    const char *name;
-    const char *word;
-    const char *nearest;
-} near_rows[] = {
-    {"swapped", "wrokspace", "workspace"},  {"one missing", "workspac", "workspace"},
-    {"beginning", "appr", "approved-mode"}, {"too far", "xyz", NULL},
-    {"nothing left", "od", NULL},           {"empty", "", NULL},
-};
-
-TEST_EACH(nearest_names, struct near_row, near_rows)
-{
-    static const char *const names[] = {"mode", "workspace", "approved-mode", "read"};
-    const char *nearest = word_nearest(row->word, names, ARRAY_SIZE(names));
-
-    check(row->nearest ? nearest && strcmp(nearest, row->nearest) == 0 : !nearest);
 }

@@ -282,3 +282,29 @@ TEST(text_join_takes_all_pieces)
     check_str(strings.items[0], "NAME=value");
     strings_free(&strings);
 }
+
+static const struct near_row {
+    const char *name;
+    const char *word;
+    const char *nearest;
+} near_rows[] = {
+    {"swapped", "wrokspace", "workspace"},
+    {"one missing", "workspac", "workspace"},
+    {"beginning", "appr", "approved-mode"},
+    {"an edit is nearer than a beginning", "moda", "mode"},
+    {"two letters begin nothing", "wo", NULL},
+    {"half of it is another word", "report", NULL},
+    {"too far", "xyz", NULL},
+    {"nothing left", "od", NULL},
+    {"empty", "", NULL},
+};
+
+TEST_EACH(nearest_word, struct near_row, near_rows)
+{
+    static const char *const names[] = {"modality", "mode", "workspace", "approved-mode", "memory"};
+    struct nearest nearest = {.word = row->word};
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        nearest_try(&nearest, names[i]);
+    check(row->nearest ? nearest.best && strcmp(nearest.best, row->nearest) == 0 : !nearest.best);
+}

@@ -493,10 +493,14 @@ static size_t count_edits(const char *a, const char *b)
 void nearest_try(struct nearest *nearest, const char *candidate)
 {
     size_t length = strlen(candidate), most = length < 4 ? 1 : length < 8 ? 2 : 3;
-    size_t edits = count_edits(nearest->word, candidate);
+    size_t edits = count_edits(nearest->word, candidate), typed = strlen(nearest->word);
 
-    if (edits > most || edits >= length || edits >= strlen(nearest->word) ||
-        (nearest->best && edits >= nearest->distance))
+    /* A beginning is what people type who are used to abbreviations; fewer edits are nearer. */
+    if (!nearest->best && typed >= 3 && typed < length && strncmp(nearest->word, candidate, typed) == 0) {
+        nearest->best = candidate;
+        nearest->distance = length;
+    }
+    if (edits > most || edits >= length || edits >= typed || (nearest->best && edits >= nearest->distance))
         return;
     nearest->best = candidate;
     nearest->distance = edits;

@@ -102,7 +102,8 @@ void text_free(struct text *text);
 const char *text_quote(char *buffer, size_t size, const char *name, size_t most);
 #define QUOTE(name) text_quote((char[512]){0}, 512, (name), 300)
 
-/* The word of a table that a person probably meant. Start with {.word = …}, try every candidate, read `best`.
+/* The word of a table that a person probably meant, by a few wrong letters or by its beginning. Start with
+ * {.word = …}, try every candidate, read `best`.
  */
 struct nearest {
     const char *word;

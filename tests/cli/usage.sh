@@ -17,6 +17,12 @@ usage "no command of confine" "confine --help"
 usage "unknown command" "did you mean confine plan?" pln
 usage "unknown command, nothing near" "see: confine --help" zzzzzz
 usage "unknown option of confine" "--verbos" --verbos
+usage "a command that no command of ours stands before" "to run a command: confine run -- touch ran;" touch ran
+usage "options and a command, and no run" "to run a command: confine run -w . -- touch ran;" -w . -- touch ran
+usage "nothing but dashes before the command" "to run a command: confine run -- touch ran;" -- touch ran
+usage "options before the command of ours" "options stand behind the command: confine run" --verbose run -- touch "$dir/ran"
+usage "a report to stdout, as elsewhere" "(stdout is fd:1; write" run --report - -- touch "$dir/ran"
+usage "a temp directory without a slash" "(with a slash in it: ./tmp)" run --tmp tmp -- touch "$dir/ran"
 usage "control characters in a command" 'command "\x1b[2J"' $'\x1b[2J'
 for name in serve; do
     usage "$name is not in this version" "command $name: it is not in this version" "$name" x -- touch "$dir/ran"
