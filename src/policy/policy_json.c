@@ -405,6 +405,9 @@ static int refuse_unknown(struct reading *reading, const struct place *place, co
                               dot ? (int)(dot - key->name) : 0, key->name);
         if (within && !key->in_file && strcmp(within, name) == 0)
             return error_hint(reading->error, "it is an option only: %s", key->option);
+        if (key->in_file && key->option && strncmp(key->option, "--", 2) == 0 &&
+            strcmp(key->option + 2, name) == 0)
+            return error_hint(reading->error, "here the option %s is called %s", key->option, key->name);
     }
     for (size_t i = 0; !*group && i < ARRAY_SIZE(specials); i++)
         nearest_try(&nearest, specials[i].name);

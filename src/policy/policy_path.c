@@ -262,6 +262,15 @@ static void say_modes(const struct resolved *resolved, const struct answer *answ
                   (unsigned)resolved->uid);
 }
 
+/* Nobody is to read "read" as the answer to whether his keys would be hidden. */
+static void say_missing(const struct resolved *resolved, const struct answer *answer, const char *canonical,
+                        const struct path_modes *modes, struct text *text)
+{
+    if (resolved->mode != MODE_DANGER_FULL_ACCESS && modes->known && !modes->there && !answer->hidden &&
+        !is_replaced(answer, canonical))
+        text_add(text, "; it does not exist, and sets hide and protect only what does");
+}
+
 void explain_path(const struct resolved *resolved, const char *canonical, const struct path_modes *modes,
                   struct text *text)
 {
@@ -269,6 +278,7 @@ void explain_path(const struct resolved *resolved, const char *canonical, const 
 
     text_addf(text, "%s: ", QUOTE(canonical));
     say_answer(resolved, &answer, canonical, text);
+    say_missing(resolved, &answer, canonical, modes, text);
     say_modes(resolved, &answer, canonical, modes, text);
     text_add(text, "\n");
 }

@@ -33,6 +33,10 @@ static int fail_git(struct resolving *resolving, const struct asked *asked, cons
 {
     error_set(resolving->error, ERROR_POLICY_INVALID, ENOENT, "no-repository",
               "%s @git: no directory from %s upwards holds a .git", asked->by, QUOTE(from));
+    if (resolving->policy->workspace_base)
+        return error_hint(resolving->error,
+                          "in a file it is the repository that the file lies in: leave it out there, and say "
+                          "--workspace @git");
     return error_hint(resolving->error, "change into a repository, or name the directory with --workspace");
 }
 

@@ -325,6 +325,8 @@ TEST_EACH(modes_are_said_where_they_let_less, struct modes_row, modes_rows)
         check_has(text.data, row->words);
     else
         check(!strstr(text.data, "; but"));
+    check_int(strstr(text.data, "; it does not exist, and sets hide and protect only what does") != NULL,
+              !row->modes.there);
     check_int(explain_paths_json(&resolved, names, &row->modes, &json), 0);
     root = json_loads(json.data, 0, NULL);
     mode = json_object_get(json_array_get(root, 0), "mode");

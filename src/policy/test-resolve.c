@@ -61,6 +61,25 @@ TEST(no_repository_is_an_error)
     trial_set(&trial, KEY_WORKSPACE, "@git");
     check(trial_resolve(&trial) < 0);
     check_str(trial.error.reason, "no-repository");
+    check_has(trial.error.hint, "change into a repository");
+    trial_end(&trial);
+}
+
+/* Changing into another directory would not help: a file's `@git` is where the file is. */
+TEST(no_repository_around_a_file)
+{
+    struct trial trial = trial_start();
+
+    trial_directory("repo");
+    trial_directory("repo/.git");
+    trial_directory("settings");
+    need(chdir(trial_path("repo")) == 0);
+    trial_set(&trial, KEY_MODE, "workspace-write");
+    trial_set(&trial, KEY_WORKSPACE, "@git");
+    need((trial.policy.workspace_base = strdup(trial_path("settings"))) != NULL);
+    check(trial_resolve(&trial) < 0);
+    check_str(trial.error.reason, "no-repository");
+    check_has(trial.error.hint, "say --workspace @git");
     trial_end(&trial);
 }
 
