@@ -98,7 +98,7 @@ static int fill_network(const struct resolved *resolved, struct denial *denial)
     struct text rule = {0};
 
     if (resolved->session && denial_is_lookup(denial))
-        return (denial->session_way = strdup("--allow NAME at confine session start")) ? 0 : -ENOMEM;
+        return (denial->other_way = strdup("--allow NAME at confine session start")) ? 0 : -ENOMEM;
     if (resolved->session || denial_is_lookup(denial))
         return 0;
     if (one) {
@@ -216,6 +216,35 @@ static char *find_value(const struct resolved *resolved, struct denial *denial, 
                                                      : find_grant(resolved, denial, wide);
 }
 
+/* The git directory of a repository in which the workspace lies, as a directory of it: what `git commit`
+ * writes there is granted with the repository as the workspace, which is instead of the one that was named.
+ * Hooks are not. Return: 0 or -ENOMEM. */
+static int fill_repository(const struct resolved *resolved, struct denial *denial)
+{
+    static const char git[] = "/.git";
+    struct risk risk;
+
+    if (!resolved->workspace || resolved->policy->locked >> KEY_WORKSPACE & 1 ||
+        risk_find(resolved->home, resolved->env.items, LIST_WRITE, denial->path, &risk))
+        return 0;
+    for (const char *at = strstr(denial->path, git); at; at = strstr(at + 1, git)) {
+        _cleanup_free_ char *top = strndup(denial->path, (size_t)(at - denial->path));
+        char next = at[sizeof(git) - 1];
+
+        if (!top)
+            return -ENOMEM;
+        if ((next != '/' && next != '\0') || !*top || strcmp(top, resolved->workspace) == 0 ||
+            !path_contains(top, resolved->workspace) || is_wide(resolved, top) || !utf8_valid(top) ||
+            never_grants(resolved, LIST_WRITE, top))
+            continue;
+        return asprintf(&denial->other_way, "--workspace %s instead has the repository as the workspace",
+                        QUOTE(top)) < 0
+                   ? -ENOMEM
+                   : 0;
+    }
+    return 0;
+}
+
 int denial_fill_grant(const struct resolved *resolved, struct denial *denial, enum denial_rule rule,
                       size_t index)
 {
@@ -234,6 +263,8 @@ int denial_fill_grant(const struct resolved *resolved, struct denial *denial, en
         if (r != 0)
             return r < 0 ? r : 0;
     }
+    if (list == LIST_WRITE && rule == DENIAL_BY_DEFAULT && fill_repository(resolved, denial) < 0)
+        return -ENOMEM;
     denial->value = find_value(resolved, denial, list, index, &wide);
     if (!denial->value && errno)
         return -ENOMEM;
@@ -294,9 +325,9 @@ static int grant_in_session(const struct resolved *resolved, const char *front, 
                             struct denial *denial)
 {
     bool live = strcmp(front, "--allow ") == 0 && resolved->policy->network == NETWORK_LISTED;
-    int r = live ? asprintf(&denial->session_way, "confine session allow %s %s", resolved->session->name,
+    int r = live ? asprintf(&denial->other_way, "confine session allow %s %s", resolved->session->name,
                             QUOTE(rule))
-                 : asprintf(&denial->session_way, "%s%s at confine session start", front, QUOTE(rule));
+                 : asprintf(&denial->other_way, "%s%s at confine session start", front, QUOTE(rule));
 
     return r < 0 ? -ENOMEM : 0;
 }

@@ -84,7 +84,7 @@ static void denial_free(struct denial *denial)
     free(denial->value);
     free(denial->also);
     free(denial->warning);
-    free(denial->session_way);
+    free(denial->other_way);
 }
 
 int denials_add(struct denial_list *denials, const struct resolved *resolved, const struct denial *denial,
@@ -98,7 +98,7 @@ int denials_add(struct denial_list *denials, const struct resolved *resolved, co
     item = &denials->items[denials->count];
     *item = *denial;
     item->path = item->address = item->executable = NULL;
-    item->rule = item->value = item->also = item->warning = item->session_way = NULL;
+    item->rule = item->value = item->also = item->warning = item->other_way = NULL;
     item->key = NULL;
     item->writes = false;
     if ((denial->path && !(item->path = strdup(denial->path))) ||
@@ -217,14 +217,14 @@ void denial_say(const struct denial *denial, size_t most, struct text *text)
     text_quote(name, sizeof(name), denial->path ? denial->path : denial->address, most);
     if (denial_is_lookup(denial))
         text_addf(text, "looking up a name at %s%s", name,
-                  denial->session_way ? "" : " (names need --allow NAME)");
+                  denial->other_way ? "" : " (names need --allow NAME)");
     else if (denial_is_name_alone(denial))
         text_addf(text, "looking up %s", name);
     else
         text_addf(text, "%s %s%s", operations[denial->operation].phrase,
                   denial->within ? "something in " : "", name);
-    if (denial->session_way)
-        text_addf(text, " (%s)", denial->session_way);
+    if (denial->other_way)
+        text_addf(text, " (%s)", denial->other_way);
 }
 
 static bool has_key(const struct denial_list *denials, const char *key)

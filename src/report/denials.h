@@ -63,16 +63,16 @@ struct denial {
     pid_t pid;        /* of the first; 0: not known */
     char *executable; /* of the first; NULL: not known */
     uint64_t count;
-    char *rule;        /* a word, and what it names */
-    const char *key;   /* of the policy, static: what would have granted it; NULL: nothing of this version */
-    char *value;       /* its value */
-    char *also;        /* of a list: another one, without which that is not enough; NULL */
-    bool writes;       /* the grant needs the mode workspace-write besides, which is not the run's */
-    char *warning;     /* what the option would hand over, or where none is offered, why not; NULL */
-    char *session_way; /* in a session: what grants it there, in words; NULL */
-    bool private;      /* a rule for this name says that it may be private */
-    bool by_mode;      /* the file's mode or owner refuses as well: no grant is enough */
-    bool within;       /* the path is the directory in which it was to happen; the name is not known */
+    char *rule;      /* a word, and what it names */
+    const char *key; /* of the policy, static: what would have granted it; NULL: nothing of this version */
+    char *value;     /* its value */
+    char *also;      /* of a list: another one, without which that is not enough; NULL */
+    bool writes;     /* the grant needs the mode workspace-write besides, which is not the run's */
+    char *warning;   /* what the option would hand over, or where none is offered, why not; NULL */
+    char *other_way; /* what grants it, and is no option more of this run: words; NULL */
+    bool private;    /* a rule for this name says that it may be private */
+    bool by_mode;    /* the file's mode or owner refuses as well: no grant is enough */
+    bool within;     /* the path is the directory in which it was to happen; the name is not known */
 };
 
 /* What the kernel's audit had of the run. */

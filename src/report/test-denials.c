@@ -287,6 +287,51 @@ TEST_EACH(a_grant_is_narrow, struct grant_row, grant_rows)
     strings_free(&resolved.env);
 }
 
+/* A directory of a repository is the workspace, and what git keeps stands above it. */
+static const struct above_row {
+    const char *name, *path;
+    bool locked;
+    const char *said; /* NULL: nothing of a workspace */
+} above_rows[] = {
+    {"a commit", "/srv/a b/.git/index.lock", false,
+     "--workspace \"/srv/a b\" instead has the repository as the workspace"},
+    {"its objects", "/srv/a b/.git/objects/ab/x", false,
+     "--workspace \"/srv/a b\" instead has the repository as the workspace"},
+    {"a repository further up", "/srv/.git/index.lock", false, NULL},
+    {"its hooks, which no workspace grants", "/srv/a b/.git/hooks/x", false, NULL},
+    {"another repository", "/srv/a/.git/index.lock", false, NULL},
+    {"a name that begins so", "/srv/a b/.gitother/x", false, NULL},
+    {"below the workspace", "/srv/a b/pkg/.git/x", false, NULL},
+    {"a policy's lock", "/srv/a b/.git/index.lock", true, NULL},
+};
+
+TEST_EACH(a_workspace_in_a_repository, struct above_row, above_rows)
+{
+    struct policy policy = {.mode = MODE_WORKSPACE_WRITE};
+    struct resolved resolved = {.policy = &policy, .mode = MODE_WORKSPACE_WRITE};
+    struct denial_list denials = {0};
+    struct denial denial = {.surface = SURFACE_FS_WRITE,
+                            .operation = DENIAL_CREATE,
+                            .path = (char *)(uintptr_t)row->path,
+                            .count = 1};
+    struct text text = {0};
+
+    if (row->locked)
+        policy.locked |= 1ULL << KEY_WORKSPACE;
+    need(strings_add(&resolved.env, "PATH=/usr/bin") == 0);
+    resolved.cwd = resolved.workspace = (char *)(uintptr_t) "/srv/a b/pkg";
+    resolved.home = (char *)(uintptr_t) "/home/me";
+    need(denials_add(&denials, &resolved, &denial, DENIAL_BY_DEFAULT, 0) == 0);
+    denial_say(&denials.items[0], 300, &text);
+    if (row->said)
+        check_has(text.data, row->said);
+    else
+        check(!strstr(text.data, "--workspace"));
+    text_free(&text);
+    denials_free(&denials);
+    strings_free(&resolved.env);
+}
+
 /* A start file is often a link into a tree of such files; and a repository may have no work tree. */
 TEST(what_a_name_leads_to_is_no_grant_either)
 {
