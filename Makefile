@@ -39,6 +39,8 @@ release: ; @tools/install-needed release && tools/release
 
 install: build ; @tools/install "$(BUILD)/stage" "$(PREFIX)" "$(DESTDIR)"
 
+uninstall: ; @tools/uninstall "$(BUILD)/stage" "$(PREFIX)" "$(DESTDIR)"
+
 clean: ; rm -rf "$(BUILD)"
 
 help:
@@ -53,7 +55,8 @@ help:
 	@echo 'make fuzz-coverage  how much of the gateway'"'"'s readers the fuzzers reach'
 	@echo 'make release   tarballs and packages for others, in $(BUILD)/release, each tried in a clean root'
 	@echo 'make install   PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)'
+	@echo 'make uninstall what that has installed, by the same words'
 	@echo 'make clean     remove $(BUILD)'
 	@echo "make try CMD='...'  run your own command in a private workspace"
 
-.PHONY: build try check check-all check-kernels check-mutations check-peers fuzz fuzz-coverage bench release install clean help
+.PHONY: build try check check-all check-kernels check-mutations check-peers fuzz fuzz-coverage bench release install uninstall clean help
