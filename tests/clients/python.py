@@ -251,6 +251,11 @@ def mistakes():
         raise AssertionError('checked')
     except confine.ConfineError as error:
         assert error.code == 'SANDBOX_UNAVAILABLE' and error.report['outcome']['kind'] == 'not-started'
+    try:
+        confine.run(['ls'], program=PROGRAM, workspace='/nowhere/at/all').check()
+        raise AssertionError('checked')
+    except confine.ConfineError as error:
+        assert error.hint and str(error) == f'{error.message} ({error.hint})', error
 
 
 class Undecided(Exception):

@@ -12,11 +12,16 @@ class ConfineError(Exception):
     def __init__(self, message: str, code: str = 'INTERNAL', reason: str = '', hint: Optional[str] = None,
                  surface: Optional[str] = None, report: Optional[Report] = None):
         super().__init__(message)
+        self.message = message
         self.code = code
         self.reason = reason
         self.hint = hint
         self.surface = surface
         self.report = report
+
+    def __str__(self) -> str:
+        """As on the command line: the message, and the way out behind it."""
+        return f'{self.message} ({self.hint})' if self.hint else self.message
 
 
 @dataclass(frozen=True)
