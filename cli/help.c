@@ -28,22 +28,26 @@ static void add_wrapped(struct text *text, const char *words, size_t column)
     text_add(text, "\n");
 }
 
-/* What an option means to a session, where that is not what it means to a run. */
+/* What an option means to another command, where that is not what it means to a run. */
 static const struct {
+    unsigned commands;
     const char *name, *what;
-} session_options[] = {
-    {"workspace", "for a root caller: its owner is whom the commands run as"},
-    {"network", "the network that all of its runs share: none unless said"},
-    {"backend", "auto or namespace: no other one has sessions"},
-    {"user", "for a root caller: whom the commands run as, the same for all of its runs"},
-    {"limit", "tmp_size: how large /tmp and /dev/shm may become in all; every other one is a run's"},
+} meanings[] = {
+    {FOR_MCP, "session",
+     "begin this session, and end it with the server: what a call leaves running is there for the next"},
+    {FOR_SESSION, "workspace", "for a root caller: its owner is whom the commands run as"},
+    {FOR_SESSION, "network", "the network that all of its runs share: none unless said"},
+    {FOR_SESSION, "backend", "auto or namespace: no other one has sessions"},
+    {FOR_SESSION, "user", "for a root caller: whom the commands run as, the same for all of its runs"},
+    {FOR_SESSION, "limit",
+     "tmp_size: how large /tmp and /dev/shm may become in all; every other one is a run's"},
 };
 
 static const char *describe(const struct option *option, unsigned bit)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(session_options) && (bit & FOR_SESSION); i++)
-        if (strcmp(session_options[i].name, option->name) == 0)
-            return session_options[i].what;
+    for (size_t i = 0; i < ARRAY_SIZE(meanings); i++)
+        if (bit & meanings[i].commands && strcmp(meanings[i].name, option->name) == 0)
+            return meanings[i].what;
     return option->what;
 }
 

@@ -62,7 +62,7 @@ const struct option option_table[] = {
      "leave a surface open on purpose"},
     {"require", 0, "full|GROUP|SURFACE[,...]", OPTION_WORDS, LIST_REQUIRE, FOR_ALL, confinement_group,
      "refuse to run unless these are enforced and shown"},
-    {"session", 0, "NAME", OPTION_OWN, OWN_SESSION, FOR_RUN | FOR_EXEC, confinement_group,
+    {"session", 0, "NAME", OPTION_OWN, OWN_SESSION, FOR_RUN | FOR_EXEC | FOR_MCP, confinement_group,
      "run in a session: its network, processes and /tmp are shared with its other runs"},
     {"owner", 0, "PID", OPTION_OWN, OWN_OWNER, FOR_SESSION_START, confinement_group,
      "the session ends with this process; the one that started confine unless said"},

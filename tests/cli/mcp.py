@@ -4,6 +4,7 @@ import json
 import os
 import select
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -251,17 +252,73 @@ def ends():
     same(server.status, 0)  # the end of the input ended the run as well: the pipe of stderr, which all of it held, has ended
 
 
+def free_port():
+    with socket.socket() as one:
+        one.bind(('127.0.0.1', 0))
+        return one.getsockname()[1]
+
+
+def sessions():
+    done = subprocess.run([CONFINE, 'session', 'list', '--json'], capture_output=True, text=True, check=True)
+    return {one['name']: one['processes'] for one in json.loads(done.stdout)['sessions']}
+
+
+def keeps():
+    """With a session, what a call leaves running is there for the next, and ends with the server."""
+    probe = subprocess.run([CONFINE, 'probe', '--backend', 'namespace', '--json'], capture_output=True, text=True)
+    if '"usable": true' not in probe.stdout:
+        return 'no namespaces here'
+    runtime = tempfile.mkdtemp(prefix='confine-mcp.', dir='/var/tmp')
+    os.environ['XDG_RUNTIME_DIR'] = runtime
+    name, port = f'mcp{os.getpid()}', free_port()
+    begin = 'echo served >/tmp/page; cd /tmp; setsid python3 -m http.server 4321 --bind 127.0.0.1 >/tmp/log 2>&1 & until (: </dev/tcp/127.0.0.1/4321) 2>/dev/null; do sleep 0.05; done'
+    fetch = 'import urllib.request as u; print(u.urlopen("http://127.0.0.1:4321/page").read().decode(), end="")'
+    try:
+        with Server('--session', name, '--publish', f'{port}:4321', '--limit=tmp_size=8M', '--limit', 'file_size=1M') as server:
+            same(server.call('run_command', command=['bash', '-c', begin])['isError'], False)
+            same(server.call('run_command', command=['python3', '-c', fetch])['structuredContent']['stdout'], 'served\n')
+            same(server.call('read_file', path='/tmp/page')['content'][0]['text'].rstrip().endswith('served'), True)
+            with socket.create_connection(('127.0.0.1', port), PATIENCE) as one:
+                one.sendall(b'GET /page HTTP/1.0\r\n\r\n')
+                assert one.makefile('rb').read().endswith(b'served\n')
+            same(server.call('run_command', command='head -c 2M /dev/zero >/tmp/large')['isError'], True)
+            same(server.call('run_command', command='for i in 1 2 3 4 5 6 7 8 9; do head -c 1000000 /dev/zero >/tmp/$i || exit 9; done')['structuredContent']['status'], 9)
+            same([one['name'] for one in sessions()[name]], ['python3'])
+            with Server('--session', name) as second:
+                pass
+            assert second.status == 125 and second.err.count(b'\n') == 1 and b'there is one already' in second.err, second.err
+            same(list(sessions()), [name])
+        same((server.status, server.err, sessions()), (0, b'', {}))
+        with Server('--session', name) as server:  # killed, it cannot end it: its keeper does
+            server.call('run_command', command='sleep 1000 >/dev/null 2>&1 &')
+            server.process.kill()
+        end = time.monotonic() + PATIENCE
+        while sessions():
+            assert time.monotonic() < end, 'the session goes on'
+            time.sleep(0.02)
+        with Server('--session', name, '--backend=landlock') as server:
+            pass
+        assert server.status == 125 and server.err.count(b'\n') == 1 and b'has no sessions' in server.err, server.err
+        same(os.listdir(runtime + '/confine'), [])
+    finally:
+        shutil.rmtree(runtime)
+    return None
+
+
 def refused():
     for words, text in ((['--workspace=/nowhere/at/all'], 'nowhere'), (['--bogus'], 'bogus'), (['--', 'ls'], 'takes no such word'), (['--report=x'], 'report'), ([], 'stdin is neither')):
         done = subprocess.run([CONFINE, 'mcp', *words], stdin=subprocess.DEVNULL, capture_output=True, text=True)
         assert done.returncode == 125 and done.stdout == '' and text in done.stderr and done.stderr.count('\n') == 1, (words, done)
 
 
-for test in (greeting, commands, acts, files, bad_messages, many_and_cancelled, slow_reader, ends, refused):
+for test in (greeting, commands, acts, files, bad_messages, many_and_cancelled, slow_reader, ends, keeps, refused):
+    why = skipped = None
     try:
-        test()
-        why = None
+        skipped = test()
     except Exception:  # every way in which a test can fail is a point
         why = traceback.format_exc()
-    tap.ok(why is None, test.__name__, why)
+    if skipped:
+        tap.skip(test.__name__, skipped)
+    else:
+        tap.ok(why is None, test.__name__, why)
 tap.finish()
