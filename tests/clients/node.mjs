@@ -212,13 +212,16 @@ const noAnswer = () => inWorkspace(async (place) => {
 
 async function session() {
   const name = `client-${process.pid}`;
-  const one = await confine.Session.start(name, { program: PROGRAM });
+  const one = await confine.Session.start(name, { program: PROGRAM, allow: ['example.org'] });
   try {
     assert((await confine.Session.list({ program: PROGRAM })).some((item) => item.name === name), 'it is not listed');
     (await confine.run(['sh', '-c', 'echo kept > /tmp/file'], { program: PROGRAM, session: name })).check();
     const seen = (await confine.run(['cat', '/tmp/file'], { program: PROGRAM, session: name })).check();
     assert(String(seen.stdout) === 'kept\n', seen.stdout);
     await throws(() => confine.Session.start(name, { program: PROGRAM }), (error) => error instanceof confine.ConfineError);
+    await one.allow('example.net', '*.example.com:443');
+    for (const rule of ['127.0.0.1:80', 'no rule']) await throws(() => one.allow(rule), (error) => error instanceof confine.ConfineError);
+    await throws(() => one.allow('--help'), (error) => error instanceof TypeError);
   } finally {
     await one.end();
   }

@@ -340,7 +340,7 @@ def shown():
 
 def session():
     name = f'client-{os.getpid()}'
-    with confine.Session(name, program=PROGRAM) as one:
+    with confine.Session(name, program=PROGRAM, allow=['example.org']) as one:
         assert any(item['name'] == name for item in confine.Session.list(program=PROGRAM))
         confine.run(['sh', '-c', 'echo kept > /tmp/file'], program=PROGRAM, session=one.name).check()
         seen = confine.run(['cat', '/tmp/file'], program=PROGRAM, session=one.name).check()
@@ -350,6 +350,13 @@ def session():
             raise AssertionError('made twice')
         except confine.ConfineError:
             pass
+        one.allow('example.net', '*.example.com:443')
+        for rule, error in (('127.0.0.1:80', confine.ConfineError), ('no rule', confine.ConfineError), ('--help', ValueError)):
+            try:
+                one.allow(rule)
+                raise AssertionError(rule)
+            except error:
+                pass
     assert not any(item['name'] == name for item in confine.Session.list(program=PROGRAM))
     one.end()  # a second time does nothing
 
