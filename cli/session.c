@@ -180,6 +180,14 @@ static void write_entry(const struct session_entry *entry, const struct session_
         writer_integer(writer, "tmp_size", (int64_t)facts->tmp_size);
     else
         writer_null(writer, "tmp_size");
+    writer_array(writer, "published");
+    for (size_t i = 0; i < facts->published_count && i < SESSION_PUBLISHED; i++) {
+        writer_object(writer, NULL);
+        writer_integer(writer, "port", facts->published[i].host);
+        writer_integer(writer, "inside", facts->published[i].inside);
+        writer_end(writer);
+    }
+    writer_end(writer);
     writer_array(writer, "processes");
     for (size_t i = 0; i < count; i++) {
         writer_object(writer, NULL);
@@ -200,6 +208,9 @@ static void print_entry(const struct session_entry *entry, const struct session_
     text_addf(text, "%s: owner %lld, age %lld s, network %s, %zu process%s\n", entry->name,
               (long long)entry->facts.owner, (long long)entry->facts.age, network ? network : "?", count,
               count == 1 ? "" : "es");
+    for (size_t i = 0; i < entry->facts.published_count && i < SESSION_PUBLISHED; i++)
+        text_addf(text, "  port %u leads to %u inside\n", entry->facts.published[i].host,
+                  entry->facts.published[i].inside);
     for (size_t i = 0; i < count; i++)
         text_addf(text, "  %d %s\n", (int)processes[i].pid, QUOTE(processes[i].name));
 }

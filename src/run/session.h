@@ -16,7 +16,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define SESSION_NAME 64 /* room for a name, NUL included */
+#define SESSION_NAME      64 /* room for a name, NUL included */
+#define SESSION_PUBLISHED 16 /* published ports that a keeper tells of */
 
 /* The directory in which a user's sessions have their names. */
 struct session_place {
@@ -30,11 +31,15 @@ struct session_place {
 
 /* What a keeper says of its session. It crosses a socket: no pointers, no holes. */
 struct session_facts {
-    uint32_t uid, gid;           /* the commands' */
-    uint32_t network;            /* enum network */
-    int32_t init;                /* process 1, as seen outside */
-    uint64_t tmp_size;           /* bytes, 0: no limit was set */
-    uint64_t gateway;            /* 1: there is one */
+    uint32_t uid, gid;        /* the commands' */
+    uint32_t network;         /* enum network */
+    int32_t init;             /* process 1, as seen outside */
+    uint64_t tmp_size;        /* bytes, 0: no limit was set */
+    uint64_t gateway;         /* 1: there is one */
+    uint64_t published_count; /* ports; of more than are listed here, too */
+    struct {
+        uint32_t host, inside;
+    } published[SESSION_PUBLISHED];
     uint64_t number[JOIN_COUNT]; /* inodes of the namespaces; 0: of a mount, or not there */
     int64_t owner;               /* whose end is the session's */
     int64_t started;             /* seconds since 1970 */

@@ -356,6 +356,11 @@ _Noreturn void session_keep(const struct session_place *place, const char *name,
                                           .gateway = network_gateway(&resolved->network),
                                           .owner = owner_pid,
                                           .started = (int64_t)seconds(CLOCK_REALTIME)};
+    keeper.facts.published_count = resolved->network.published_count;
+    for (size_t i = 0; i < resolved->network.published_count && i < SESSION_PUBLISHED; i++) {
+        keeper.facts.published[i].host = resolved->network.published[i].host;
+        keeper.facts.published[i].inside = resolved->network.published[i].inside;
+    }
     keeper.since = seconds(CLOCK_BOOTTIME);
     for (size_t i = 0; i < JOIN_COUNT; i++)
         keeper.join[i] = -1;

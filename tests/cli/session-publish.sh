@@ -39,6 +39,13 @@ call "$confine" session start web --owner $$ --publish "$port:4321"
 [ "$status" -eq 0 ] && [ "$(cat "$dir/out")" = web ]
 result $? 'a session that publishes a port'
 kept=$(keeper web)
+call "$confine" session list
+grep -qx "  port $port leads to 4321 inside" "$dir/out" || why "$(cat "$dir/out")"
+"$confine" session list --json | python3 -c 'import json, sys
+[one] = json.load(sys.stdin)["sessions"]
+assert one["published"] == [{"port": int(sys.argv[1]), "inside": 4321}], one' "$port" 2>>"$dir/why"
+[ ! -s "$dir/why" ]
+result $? 'and says so in the list'
 [ -z "$(asked 127.0.0.1)" ] || asked 127.0.0.1 | grep -Eq 'Reset|reset|closed'
 result $? 'nothing answers where nothing listens inside'
 serve first 2
