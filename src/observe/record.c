@@ -65,9 +65,24 @@ static struct seen *find(const struct refusal *refusal, uint32_t hash, size_t le
     return NULL;
 }
 
+/* What was typed, or the place of a new one beside it: the end of every shell and pager at a terminal. */
+static bool is_history(const char *name)
+{
+    static const char *const fronts[] = {"/.bash_history", "/.zsh_history", "/.sh_history",
+                                         "/.lesshs",       "/.python_hist", "/.node_repl_history"};
+    const char *last = strrchr(name, '/');
+
+    for (size_t i = 0; last && i < ARRAY_SIZE(fronts); i++)
+        if (strncmp(last, fronts[i], strlen(fronts[i])) == 0)
+            return true;
+    return false;
+}
+
 /* Every bash opens its terminal for writing, and every JVM makes a file for its statistics. */
 static enum denial_noise noise_of(const struct refusal *refusal)
 {
+    if (refusal->verdict.surface == SURFACE_FS_WRITE && is_history(refusal->name))
+        return DENIAL_HISTORY;
     if (refusal->operation == DENIAL_WRITE && strcmp(refusal->name, "/dev/tty") == 0)
         return DENIAL_TERMINAL_OF_SHELL;
     if (strncmp(refusal->name, "/tmp/hsperfdata_", 16) == 0 ||

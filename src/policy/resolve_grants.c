@@ -491,7 +491,7 @@ int resolve_cwd(struct resolving *resolving)
 
         asked.value = here ? resolving->cwd : resolved->workspace ? resolved->workspace : ".";
         snprintf(asked.by, sizeof(asked.by), "%s",
-                 resolved->workspace && !here ? "the workspace" : "the current directory");
+                 resolved->workspace && !here ? "the workspace" : "the start directory");
     }
     if (resolved->workspace &&
         strcmp(asked.value, resolved->workspace) == 0) { /* mostly: it is open already */

@@ -35,6 +35,7 @@ static const struct operation {
 static const char *const noises[DENIAL_NOISES] = {
     [DENIAL_TERMINAL_OF_SHELL] = "shell-terminal",
     [DENIAL_JAVA_PERFORMANCE] = "java-performance",
+    [DENIAL_HISTORY] = "history",
 };
 
 static const char *const evidences[DENIAL_EVIDENCES] = {

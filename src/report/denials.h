@@ -42,7 +42,13 @@ enum denial_rule {
 };
 
 /* What programs try at every start and do without. */
-enum denial_noise { DENIAL_NOTABLE = 0, DENIAL_TERMINAL_OF_SHELL, DENIAL_JAVA_PERFORMANCE, DENIAL_NOISES };
+enum denial_noise {
+    DENIAL_NOTABLE = 0,
+    DENIAL_TERMINAL_OF_SHELL,
+    DENIAL_JAVA_PERFORMANCE,
+    DENIAL_HISTORY,
+    DENIAL_NOISES
+};
 
 /* How it is known. */
 enum denial_evidence {

@@ -296,7 +296,7 @@ static void add_denials(const struct report *report, struct sentences *sentences
             continue;
         text_add(&names, said++ > 0 ? ", " : "");
         denial_say(&denials->items[i], SUMMARY_NAME, &names);
-        if (!denials->items[i].key && !warning)
+        if (!denials->items[i].key && !denials->items[i].other_way && !warning)
             warning = denials->items[i].warning;
         if (option.length > 0)
             continue;

@@ -56,6 +56,8 @@ static void add_refused(const struct report *report, bool everything, struct tex
 
     for (size_t i = 0; i < denials->count && (everything || said < REFUSED_MOST); i++) {
         const struct denial *denial = &denials->items[i];
+        /* Where there is another way, why there is no option is no help. */
+        const char *barred = denial->other_way ? NULL : denial->warning;
         struct text phrase = {0}, option = {0};
 
         if (denial->noise != DENIAL_NOTABLE && !everything)
@@ -64,10 +66,10 @@ static void add_refused(const struct report *report, bool everything, struct tex
         denial_advise(denial, &option);
         add_linef(text, "refused: %s%s%s%s", phrase.data ? phrase.data : "?",
                   option.length > 0 ? "; granted by "
-                  : denial->warning ? "; no option is offered, because it "
+                  : barred          ? "; no option is offered, because it "
                                     : "",
                   option.length > 0 ? option.data
-                  : denial->warning ? denial->warning
+                  : barred          ? barred
                                     : "",
                   denial->by_mode ? "; its mode or owner refuses as well: no option would help" : "");
         text_free(&phrase);

@@ -252,6 +252,25 @@ TEST(what_could_not_be_reached_is_said)
     connections_free(&report.connections);
 }
 
+/* Why no option is offered is no help to whoever is told what to do. */
+TEST(another_workspace_is_said_in_the_place_of_the_reason)
+{
+    static const char *const names[] = {"/srv/a/.git/index.lock"};
+    char package[] = "/srv/a/pkg", summary[600];
+    struct text text = {0};
+
+    resolved.cwd = resolved.workspace = package;
+    report.outcome = (struct outcome){.kind = OUTCOME_EXITED, .status = 128};
+    add_refused(names, ARRAY_SIZE(names));
+    report_summary(&report, summary, sizeof(summary));
+    check_has(summary, "--workspace /srv/a instead has the repository as the workspace");
+    check(!strstr(summary, "No option"));
+    report_people(&report, 0, &text);
+    check_has(text.data, "(--workspace /srv/a instead has the repository as the workspace)\n");
+    text_free(&text);
+    denials_free(&report.denials);
+}
+
 TEST(what_was_only_counted_and_not_reached_is_said_too)
 {
     struct connection counted = {.id = -1, .port = 443, .count = 7, .failed = 5};
