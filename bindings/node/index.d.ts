@@ -31,11 +31,87 @@ export interface Outcome {
   output_truncated: boolean;
 }
 
+/** One access that was refused. Paths and names are the command's choice: untrusted text. */
+export interface Denial {
+  surface: string;
+  operation: 'read' | 'write' | 'create' | 'truncate' | 'remove' | 'rename' | 'link' | 'metadata' | 'execute' | 'connect' | 'bind' | 'send' | 'ioctl';
+  path: string | null;
+  address: string | null;
+  evidence: 'predicted' | 'refused' | 'kernel' | 'kernel+observed';
+  pid: number | null;
+  executable: string | null;
+  count: number;
+  rule: string;
+  /** The narrowest piece of a policy that would have granted it, and the same as an option; for a person to choose. */
+  grant: Record<string, unknown> | null;
+  grant_option: string | null;
+  warning: string | null;
+  by_mode: boolean;
+  within: boolean;
+  noise: string | null;
+  [key: string]: unknown;
+}
+
+/** One connection of a listed network, or of a port that was forwarded or published. */
+export interface Connection {
+  name: string | null;
+  address: string | null;
+  port: number;
+  protocol: string;
+  rule: string | null;
+  refused: string | null;
+  option: string | null;
+  sent: number | null;
+  received: number | null;
+  ms: number | null;
+  error: string | null;
+  [key: string]: unknown;
+}
+
+/** What the command wrote that something outside runs later. */
+export interface Planted {
+  kind: 'named' | 'git-hook' | 'git-setting' | 'git-file' | 'git-attributes';
+  path: string;
+  runs: string;
+  detail: string | null;
+  moved: string | null;
+  stays: string | null;
+  [key: string]: unknown;
+}
+
 /** The object of confine-report(5). What it may have beyond this is in its schema. */
 export interface Report {
   schema: 'confine/report/1';
+  version: string;
+  run: string;
+  started: string;
   summary: string;
   command: string[];
+  cwd: string | null;
+  workspace: string | null;
+  session: string | null;
+  mode: { effective: Mode | null; from: 'option' | 'policy' | 'default' | 'approved' | null };
+  network: { mode: 'none' | 'listed' | 'host' | null; shared: boolean; connections: Connection[]; counted: Record<string, unknown>[] };
+  tried_backends: { name: string; reason: string; message: string }[];
+  denials: {
+    channel: 'none' | 'observer' | 'audit' | 'inferred';
+    complete: boolean;
+    lost: number | null;
+    unreadable: number | null;
+    reason: string | null;
+    covers: string[];
+    items: Denial[];
+    [key: string]: unknown;
+  };
+  approvals: {
+    asked: number;
+    unasked: number;
+    unlisted: number;
+    items: { operation: AskEvent['operation']; path: string | null; address: string | null; answer: 'once' | 'run'; pid: number; executable: string | null; count: number }[];
+  } | null;
+  planted: Planted[];
+  planted_complete: boolean | null;
+  escalation: { from: Mode; to: Mode } | { grant: Record<string, unknown>; options: string[]; sufficient: boolean } | null;
   /** null where it was refused before one was chosen. */
   backend: string | null;
   enforcement: Enforcement;
@@ -81,8 +157,8 @@ export type Event =
   | (Line & { type: 'limit'; limit: string })
   | (Line & { type: 'warning'; message: string })
   | (Line & { type: 'error'; line: number; reason: string; message: string })
-  | (Line & { type: 'denial'; [key: string]: unknown })
-  | (Line & { type: 'connection'; [key: string]: unknown })
+  | (Line & { type: 'denial'; } & Denial)
+  | (Line & { type: 'connection'; id: number } & Connection)
   | (Line & { type: 'allowed'; rule: string })
   | AskEvent
   | (Line & { type: 'answered'; id: number; allowed: boolean; reason: string | null })

@@ -49,6 +49,10 @@ def same(name, seen, wanted):
     tap.ok(seen == wanted and len(wanted) > 4, name, f'missing: {sorted(wanted - seen)}; too many: {sorted(seen - wanted)}')
 
 
+def members(types, name):
+    return set(re.findall(r'^  (\w+):', re.search(rf'^export interface {name} {{(.*?)^}}', types, re.S | re.M)[1], re.M))
+
+
 def main():
     run, start = taken('run') - OWN, taken('session') - OWN_OF_SESSION
     lines = {kind['properties']['type']['const'] for kind in schema('control')['oneOf']}
@@ -69,6 +73,13 @@ def main():
     picked = re.search(r'interface SessionOptions extends Pick<Options, (.*?)>', types)[1]
     same('Node: options of a session, as types', snake(re.findall(r"'(\w+)'", picked)), start)
     same('Node: lines of the channel, as types', set(re.findall(r"\btype: '(\w+)'[;]", types.split('export interface Policy')[0])), lines)
+    report = schema('report')
+    known = {'Denial': report['$defs']['denial'], 'Planted': report['properties']['planted']['items'],
+             'Connection': report['properties']['network']['properties']['connections']['items']}
+    for name, wanted in known.items():
+        same(f'Node: members of {name}, as types', members(types, name), set(wanted['required']))
+    extra = members(types, 'Report') - set(report['required'])
+    tap.ok(not extra and {'denials', 'planted', 'network', 'approvals'} <= members(types, 'Report'), 'Node: members of a report, as types', extra)
     named = set(re.findall(r"'([\w-]+)'", re.search(r'^export type Backend = (.*?);', types, re.M)[1]))
     tap.ok(named <= backends and 'custom' in named, 'Node: backends, as types', sorted(named - backends))
 
