@@ -35,6 +35,26 @@ ok "--write reaches it" raw -q -w . --write "$test_dir/else" -- touch "$test_dir
 run raw -w "$home" -- true
 is "HOME as the workspace is refused" "$status $(grep -c 'must not be writable' <<<"$err")" "125 1"
 
+# --- a program that keeps its state in the home
+mkdir "$test_dir/state" "$home/.agent"
+echo '{}' >"$home/.agent.json"
+printf '[user]\n\tname = Somebody\n' >"$home/.gitconfig"
+own "$test_dir/state" "$home"
+replace='echo "$1" >~/.agent.json.new && mv ~/.agent.json.new ~/.agent.json'
+own_home=(--env HOME="$test_dir/state" --write "$test_dir/state")
+ok "a directory of its own in the home" raw -q -w . --write "$home/.agent" -- sh -c 'echo x >~/.agent/new && mv ~/.agent/new ~/.agent/old'
+ok "a file right in the home, written in place" raw -q -w . --write "$home/.agent.json" -- sh -c 'echo x >~/.agent.json'
+run raw -w . --denials on --write "$home/.agent.json" -- sh -c "$replace" sh y
+is "one that is replaced takes the whole home, which is not offered" \
+    "$(cat "$home/.agent.json") $status $(grep -c 'creating .*/.agent.json.new; no option is offered, because it would hand over all of' <<<"$err")" "x 2 1"
+ok "in a home of its own it is replaced" raw -q -w . "${own_home[@]}" -- sh -c "$replace" sh z
+is "there, and nowhere else" "$(cat "$test_dir/state/.agent.json" "$home/.agent.json" | tr '\n' ' ')" "z x "
+if command -v git >/dev/null; then
+    is "and git finds the caller's settings where it is told" \
+        "$(raw -q -w . "${own_home[@]}" --env GIT_CONFIG_GLOBAL="$home/.gitconfig" -- git config user.name)" Somebody
+fi
+rm -r "$home/.agent" "$home/.agent.json" "$home/.gitconfig"
+
 # --- output, errors, input
 run raw -q -w . -- sh -c 'printf out; printf err >&2; exit 9'
 is "output, error and status are exact" "$out|$err|$status" "out|err|9"
