@@ -227,6 +227,7 @@ def mistakes():
     for wrong, kind in ((dict(command='ls'), TypeError), (dict(command=[]), ValueError),
                         (dict(command=['ls'], report='x'), TypeError), (dict(command=['ls'], nothing=1), TypeError),
                         (dict(command=['ls'], write=['a\0b']), ValueError), (dict(command=['ls'], env={'A': True}), TypeError),
+                        (dict(command=['cat'], input='text'), TypeError),
                         (dict(command=['ls'], program='/nowhere/confine'), FileNotFoundError)):
         before = set(os.listdir('/proc/self/fd'))
         try:

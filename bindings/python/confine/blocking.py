@@ -29,7 +29,7 @@ def run(command: Command, *, policy: Optional[Policy] = None, program: Optional[
     program:   the program confine; without it one of the usual places
     directory: where confine starts (relative names in the options start there)
     environ:   the environment that confine gets; without it this process's
-    input:     what the command reads; without it nothing
+    input:     what the command reads, bytes; without it nothing
     capture:   collect stdout and stderr; else they are this process's
     pass_fds:  more descriptors for the command
     on_event:  called with every event as it comes, in this thread
@@ -42,6 +42,8 @@ def run(command: Command, *, policy: Optional[Policy] = None, program: Optional[
     on_ask returns no Answer. Whenever this function leaves by an exception, KeyboardInterrupt among them, the run is killed and
     its end is waited for.
     """
+    if isinstance(input, str):
+        raise TypeError('input is bytes, not a text: encode it')
     start = Start(command, asking(options, on_ask is not None), policy, program, pass_fds)
     channel, streams = Channel(), {}  # type: Channel, Dict[str, List[bytes]]
     pipe = subprocess.PIPE if capture else None
