@@ -227,7 +227,6 @@ def mistakes():
     for wrong, kind in ((dict(command='ls'), TypeError), (dict(command=[]), ValueError),
                         (dict(command=['ls'], report='x'), TypeError), (dict(command=['ls'], nothing=1), TypeError),
                         (dict(command=['ls'], write=['a\0b']), ValueError), (dict(command=['ls'], env={'A': True}), TypeError),
-                        (dict(command=['cat'], input='text'), TypeError),
                         (dict(command=['ls'], program='/nowhere/confine'), FileNotFoundError)):
         before = set(os.listdir('/proc/self/fd'))
         try:
@@ -236,6 +235,11 @@ def mistakes():
         except kind:
             pass
         assert set(os.listdir('/proc/self/fd')) == before, f'{wrong}: descriptors are left'
+    try:
+        confine.run(['cat'], program=PROGRAM, input='text')
+        raise AssertionError('a text, and nobody said in which encoding')
+    except TypeError as error:
+        assert 'encode it' in str(error), error
     try:
         confine.run(['ls'], program='/bin/true')
         raise AssertionError('a program that says nothing')
