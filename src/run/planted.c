@@ -19,6 +19,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -78,16 +79,16 @@ static int keep_settings(struct planted_look *planted, int directory, const char
     return 0;
 }
 
-/* Which directory the hooks are in: one that is moved there has files that are older. */
-static int keep_hooks(struct planted_look *planted, int directory, const char *path)
+/* Which directory has this name: one that is moved there has files that are older. */
+static int keep_directory(struct planted_look *planted, int directory, const char *path, const char *name)
 {
     int fd = planted->before_count == PLANTED_BEFORE
                  ? -1
-                 : openat(directory, "hooks", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+                 : openat(directory, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
     if (fd < 0)
         return 0;
-    planted->path[planted->before_count] = text_join(strcmp(path, "/") == 0 ? "" : path, "/hooks", NULL);
+    planted->path[planted->before_count] = text_join(strcmp(path, "/") == 0 ? "" : path, "/", name, NULL);
     if (!planted->path[planted->before_count]) {
         fd_close(fd);
         return -ENOMEM;
@@ -102,7 +103,9 @@ static int keep_repository(struct planted_look *planted, int directory, const ch
 
     if (r == 0)
         r = keep_settings(planted, directory, path, "config.worktree");
-    return r ? r : keep_hooks(planted, directory, path);
+    if (r == 0)
+        r = keep_directory(planted, directory, path, "info");
+    return r ? r : keep_directory(planted, directory, path, "hooks");
 }
 
 /* Of the repository that a writable tree has at its top, or is. */
@@ -119,6 +122,45 @@ static int keep_tree(struct planted_look *planted, const struct resolved_path *t
     return path ? keep_repository(planted, git, path) : -ENOMEM;
 }
 
+/* Right in TREE, those that have something of @runs-later in them, or in which all is of it. In others it is
+ * told by the times. */
+static int keep_directories(struct planted_look *planted, const struct resolved *resolved,
+                            const struct resolved_path *tree)
+{
+    const bool home = resolved->home && strcmp(resolved->home, tree->path) == 0;
+    char name[NAME_MAX + 1], last[NAME_MAX + 1] = "";
+    int r = 0;
+
+    for (const struct set_item *item = set_by_name("@runs-later")->items; item->value && r == 0; item++) {
+        if (item->value[0] != '.' && !(home && item->value[0] == '~'))
+            continue;
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(item->value + 2, "/"), item->value + 2);
+        if (strcmp(name, last) == 0) /* they stand together */
+            continue;
+        memcpy(last, name, sizeof(last));
+        r = keep_directory(planted, tree->fd, tree->path, name);
+    }
+    return r;
+}
+
+/* As far as trees are looked at: what is kept of another is never compared. Settings first, as long as there
+ * is room. */
+static int keep_trees(struct planted_look *planted, const struct resolved *resolved, bool directories)
+{
+    int r = 0;
+
+    for (size_t i = 0, trees = 0; i < resolved->path_count && trees < PLANTED_ROOTS && r == 0; i++) {
+        const struct resolved_path *tree = &resolved->paths[i];
+
+        if (!is_tree(tree))
+            continue;
+        trees++;
+        if (S_ISDIR(tree->type))
+            r = directories ? keep_directories(planted, resolved, tree) : keep_tree(planted, tree);
+    }
+    return r;
+}
+
 int planted_begin(struct planted_look *planted, const struct resolved *resolved, int landlock_abi)
 {
     int r = 0;
@@ -131,16 +173,9 @@ int planted_begin(struct planted_look *planted, const struct resolved *resolved,
         planted->impossible = "no-landlock";
     /* The clock that the kernel stamps files by: it may stand a tick behind the other one. */
     clock_gettime(CLOCK_REALTIME_COARSE, &planted->since);
-    /* As far as trees are looked at: what is kept of another is never compared. */
-    for (size_t i = 0, trees = 0;
-         i < resolved->path_count && trees < PLANTED_ROOTS && r == 0 && !planted->impossible; i++) {
-        if (!is_tree(&resolved->paths[i]))
-            continue;
-        trees++;
-        if (S_ISDIR(resolved->paths[i].type))
-            r = keep_tree(planted, &resolved->paths[i]);
-    }
-    return r;
+    if (!planted->impossible)
+        r = keep_trees(planted, resolved, false);
+    return r == 0 && !planted->impossible ? keep_trees(planted, resolved, true) : r;
 }
 
 /* --- after ------------------------------------------------------------------------------------------------

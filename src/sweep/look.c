@@ -3,12 +3,14 @@
  *
  * Theory of operation. Nothing is known of the trees from before the run, which must cost nothing at its
  * start. What is new is told by the time of the last change (ctime), which the kernel sets and nobody else
- * can. A name moved into place has a new one too. So one walk at the end does, over names; only those that
- * count are looked at. Most of it is done ahead (survey.c): what that has found plain and is unchanged is not
- * listed again.
+ * can. A name moved into place has a new one too, and what is in a directory comes with that: one that has
+ * got such a name is looked at as if all in it were new. So one walk at the end does, over names; only those
+ * that count are looked at. Most of it is done ahead (survey.c): what that has found plain and is unchanged
+ * is not listed again.
  *
  * Should:  say every new name of @runs-later, and every new hook, setting or pointer of a repository.
- * Mustn't: follow a link, leave the roots, run anything, change anything, or go on without end.
+ * Mustn't: follow a link but of such a name, leave the roots, run anything, change anything, or go on without
+ * end.
  */
 #include "sweep/listing.h"
 #include "sweep/look_internal.h"
@@ -78,6 +80,41 @@ bool look_new(const struct look *look, const struct stat *status)
 {
     return status->st_ctim.tv_sec != look->since.tv_sec ? status->st_ctim.tv_sec > look->since.tv_sec
                                                         : status->st_ctim.tv_nsec >= look->since.tv_nsec;
+}
+
+bool look_fresh(const struct look *look, const struct look_place *place, const struct stat *status)
+{
+    return place->moved || look_new(look, status);
+}
+
+static bool is_changed(const struct look *look, int directory)
+{
+    struct stat status;
+
+    return fstat(directory, &status) != 0 || look_new(look, &status);
+}
+
+/* To move a directory changes it, and the one that it gets into. Other things do that as well, so what was
+ * there before is remembered where most of them happen. */
+bool look_moved(const struct look *look, const struct look_place *place)
+{
+    struct stat now, before;
+
+    for (size_t i = 0; i < look->before_count; i++)
+        if (strcmp(look->before[i].path, place->path) == 0 && fstat(look->before[i].fd, &before) == 0)
+            return fstat(place->fd, &now) != 0 || before.st_dev != now.st_dev || before.st_ino != now.st_ino;
+    return place->up && is_changed(look, place->fd) && is_changed(look, place->up->fd);
+}
+
+/* May one of the directories on the way to ITEM, whose last name is in PLACE, have come to its name? */
+static bool way_is_moved(const struct look *look, const struct look_place *place, const struct set_item *item)
+{
+    const char *way = strchr(item->value + 2, '/');
+
+    for (; way && place; way = strchr(way + 1, '/'), place = place->up)
+        if (look_moved(look, place))
+            return true;
+    return false;
 }
 
 bool look_stopped(struct look *look)
@@ -212,6 +249,7 @@ static int go_down(struct walk *walk, const struct look_place *place, const char
     struct look *look = walk->look;
     _cleanup_fd_ int fd = -1;
     _cleanup_free_ char *path = NULL;
+    struct look_place below;
 
     if (depth >= LOOK_DEPTH) {
         look->bound = "depth";
@@ -229,7 +267,10 @@ static int go_down(struct walk *walk, const struct look_place *place, const char
     path = look_join(place->path, name);
     if (!path)
         return -ENOMEM;
-    return walk_directory(walk, &(struct look_place){fd, path, known}, inside, depth + 1);
+    below = (struct look_place){fd, path, known, place, place->linked, place->moved};
+    if (inside && !below.moved)
+        below.moved = look_moved(look, &below) || way_is_moved(look, place, inside);
+    return walk_directory(walk, &below, inside, depth + 1);
 }
 
 /* `.git` in @place: a repository, or a file that names one. */
@@ -253,12 +294,56 @@ static int enter_git(struct walk *walk, const struct look_place *place, int dept
         walk->look->closed++;
         return 0;
     }
-    git = (struct look_place){.fd = fd, .path = path};
+    git = (struct look_place){
+        .fd = fd, .path = path, .up = place, .linked = place->linked, .moved = place->moved};
+    git.moved = git.moved || look_moved(walk->look, &git);
     r = look_repository(walk->look, &git, place->path);
     /* What it keeps for submodules and other work trees are repositories of their own. */
     for (size_t i = 0; i < ARRAY_SIZE(nested) && r == 0; i++)
         r = go_down(walk, &git, nested[i], NULL, NULL, depth + 1);
     return r;
+}
+
+/* The same of the directory FD, whose canonical name is PATH. */
+static bool leads_moved(const struct look *look, const char *path, int fd)
+{
+    _cleanup_free_ char *above = look_join(path, "..");
+    _cleanup_fd_ int up = above ? look_open(look, above, LOOK_DIRECTORY, NULL) : -1;
+
+    if (up < 0) /* of a root nothing is above, and nobody can move it */
+        return up != -EXDEV;
+    return look_moved(look,
+                      &(struct look_place){.fd = fd, .path = path, .up = &(struct look_place){.fd = up}});
+}
+
+/* NAME of the set, or a directory of one, is a link that was there: what it leads to may be new. What is
+ * found behind it has the name that it has by the link. One that is found there in turn is not followed. */
+static int follow_link(struct walk *walk, const struct look_place *place, const char *name,
+                       const struct set_item *item, const struct set_item *inside, int depth)
+{
+    struct look *look = walk->look;
+    _cleanup_free_ char *path = look_join(place->path, name), *tidy = NULL;
+    _cleanup_fd_ int target = path && !place->linked ? look_follow(look, path, O_PATH, &tidy) : -1;
+    _cleanup_fd_ int fd = -1;
+    struct look_place below;
+    struct stat status;
+    bool whole; /* is all that it leads to of the set? */
+
+    if (!path)
+        return -ENOMEM;
+    if (target < 0 || fstat(target, &status) != 0)
+        return 0;
+    whole = inside || look_names_find(look->names, place->path, name, false);
+    if (!S_ISDIR(status.st_mode))
+        return whole && look_new(look, &status) ? look_say(look, "named", place, name, item->why, "") : 0;
+    fd = openat(target, ".", LOOK_DIRECTORY);
+    if (fd < 0) {
+        look->closed++;
+        return 0;
+    }
+    below = (struct look_place){.fd = fd, .path = path, .linked = true};
+    below.moved = leads_moved(look, tidy, fd);
+    return depth >= LOOK_DEPTH ? 0 : walk_directory(walk, &below, whole ? item : NULL, depth + 1);
 }
 
 static int see_name(struct walk *walk, const struct look_place *place, const struct kernel_dirent *entry,
@@ -288,10 +373,13 @@ static int see_name(struct walk *walk, const struct look_place *place, const str
         if (fstatat(place->fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
             return 0;
         directory = S_ISDIR(status.st_mode);
-        if (item && !directory && look_new(walk->look, &status)) {
+        if (item && !directory &&
+            (look_fresh(walk->look, place, &status) || (!inside && way_is_moved(walk->look, place, item)))) {
             r = look_say(walk->look, "named", place, name, item->why, "");
             if (r != 0)
                 return r;
+        } else if (item && S_ISLNK(status.st_mode)) {
+            return follow_link(walk, place, name, item, inside, depth);
         }
     }
     return directory ? go_down(walk, place, name, item, NULL, depth) : 0;
@@ -322,6 +410,33 @@ static int see_names(struct walk *walk, const struct look_place *place, const st
     return r;
 }
 
+/* A root that was a repository before: its settings or hooks are known. */
+static bool was_repository(const struct look *look, const struct look_place *place)
+{
+    const size_t length = strlen(place->path);
+
+    for (size_t i = 0; i < look->before_count; i++)
+        if (strncmp(look->before[i].path, place->path, length) == 0 &&
+            (strcmp(look->before[i].path + length, "/config") == 0 ||
+             strcmp(look->before[i].path + length, "/hooks") == 0))
+            return true;
+    return false;
+}
+
+/* May the directory have become a repository since the run began, by one more name in it? Honest work changes
+ * these as well, and objects most of all: with a submodule's, which is one already, that says nothing. */
+static bool has_become(const struct look *look, const struct look_place *place)
+{
+    static const char *const parts[] = {"HEAD", "refs", "commondir", "objects"};
+    const size_t count = ARRAY_SIZE(parts) - (strstr(place->path, "/.git/modules/") != NULL);
+    struct stat status;
+    bool fresh = false;
+
+    for (size_t i = 0; i < count && !fresh; i++)
+        fresh = fstatat(place->fd, parts[i], &status, AT_SYMLINK_NOFOLLOW) == 0 && look_new(look, &status);
+    return fresh && is_changed(look, place->fd);
+}
+
 static int list_directory(struct walk *walk, const struct look_place *place, const struct set_item *inside,
                           int depth)
 {
@@ -336,8 +451,13 @@ static int list_directory(struct walk *walk, const struct look_place *place, con
     if (size < 0 && size != -ENOENT) /* one that has been removed meanwhile has no names */
         walk->look->closed++;
     if (r == 0 && (seen.parts & HAS_HEAD) &&
-        ((seen.parts & HAS_COMMON) || (seen.parts & (HAS_OBJECTS | HAS_REFS)) == (HAS_OBJECTS | HAS_REFS)))
-        r = look_repository(walk->look, place, NULL);
+        ((seen.parts & HAS_COMMON) || (seen.parts & (HAS_OBJECTS | HAS_REFS)) == (HAS_OBJECTS | HAS_REFS))) {
+        struct look_place repository = *place;
+
+        if (!was_repository(walk->look, place))
+            repository.moved = place->moved || look_moved(walk->look, place) || has_become(walk->look, place);
+        r = look_repository(walk->look, &repository, NULL);
+    }
     return r;
 }
 

@@ -23,6 +23,9 @@ struct look_place {
     int fd;
     const char *path;                 /* canonical */
     const struct survey_place *known; /* what the survey has seen here; NULL: nothing */
+    const struct look_place *up;      /* the one that it is in; NULL: not known, or it is a root */
+    bool linked;                      /* a link has led here */
+    bool moved; /* it may have come here since the run began: what runs later of it is new, however old */
 };
 
 /* look_names.c: the set @runs-later, by the last component of each of its paths. */
@@ -48,6 +51,10 @@ bool look_is_plain(const struct look *look, const struct look_place *place,
                    const struct kernel_dirent *entry);
 /* look_new() - did this change since the run began? */
 bool look_new(const struct look *look, const struct stat *status);
+/* look_fresh() - the same of what is in @place: or may it have come with the directory? */
+bool look_fresh(const struct look *look, const struct look_place *place, const struct stat *status);
+/* look_moved() - may the directory @place have come to its name since the run began? */
+bool look_moved(const struct look *look, const struct look_place *place);
 /* look_say() - one finding: @name in @place, or @place itself (NULL). Return: 0 or what ends the walk. */
 int look_say(struct look *look, const char *kind, const struct look_place *place, const char *name,
              const char *runs, const char *detail);
@@ -66,6 +73,11 @@ const struct look_root *look_root_of(const struct look *look, const char *path);
  * Return: a descriptor, -errno; -EXDEV outside of the roots.
  */
 int look_open(const struct look *look, const char *path, int flags, char **ret_path);
+
+/* look_links.c */
+
+/* look_follow() - the same as look_open(), but links are followed as long as they stay below the roots. */
+int look_follow(const struct look *look, const char *path, int flags, char **ret_path);
 
 /* look_repository.c */
 

@@ -34,21 +34,19 @@ static bool target_is_new(struct look *look, const struct look_place *directory,
         return false;
     target[length] = '\0';
     path = look_join(directory->path, target);
-    fd = path ? look_open(look, path, O_PATH, NULL) : -1;
+    fd = path ? look_follow(look, path, O_PATH, NULL) : -1;
     return fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && look_new(look, &status);
 }
 
 /* Is this another directory than the one that was here before? Where nobody knows: has it changed? */
 static bool is_moved(const struct look *look, const struct look_place *directory)
 {
-    struct stat status, before;
+    struct stat status;
 
-    if (fstat(directory->fd, &status) != 0)
-        return true;
     for (size_t i = 0; i < look->before_count; i++)
-        if (strcmp(look->before[i].path, directory->path) == 0 && fstat(look->before[i].fd, &before) == 0)
-            return before.st_dev != status.st_dev || before.st_ino != status.st_ino;
-    return look_new(look, &status);
+        if (strcmp(look->before[i].path, directory->path) == 0)
+            return look_moved(look, directory);
+    return fstat(directory->fd, &status) != 0 || look_new(look, &status);
 }
 
 /* @moved: the whole directory is another one than before. */
@@ -75,7 +73,7 @@ int look_hooks(struct look *look, const struct look_place *directory)
         look->closed++;
         return 0;
     }
-    moved = is_moved(look, directory);
+    moved = directory->moved || is_moved(look, directory);
     while (r == 0 && (entry = readdir(listing)) && !look_stopped(look)) {
         if (!git_hook_name(entry->d_name) ||
             fstatat(directory->fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
@@ -99,10 +97,10 @@ static int look_linked_hooks(struct look *look, const struct look_place *directo
     if (length <= 0 || fstatat(directory->fd, "hooks", &status, AT_SYMLINK_NOFOLLOW) != 0)
         return 0;
     target[length] = '\0';
-    if (look_new(look, &status))
+    if (look_fresh(look, directory, &status))
         return look_say(look, "git-hook", directory, "hooks", "git runs the hooks in it", target);
     path = look_join(directory->path, target);
-    fd = path ? look_open(look, path, O_RDONLY | O_DIRECTORY, &tidy) : -1;
+    fd = path ? look_follow(look, path, O_RDONLY | O_DIRECTORY, &tidy) : -1;
     return fd < 0 ? 0 : look_hooks(look, &(struct look_place){.fd = fd, .path = tidy});
 }
 
@@ -118,7 +116,8 @@ static int look_own_hooks(struct look *look, const struct look_place *directory)
     if (fd < 0)
         return errno == ENOENT ? 0 : look_linked_hooks(look, directory);
     path = look_join(directory->path, "hooks");
-    return path ? look_hooks(look, &(struct look_place){.fd = fd, .path = path}) : -ENOMEM;
+    return path ? look_hooks(look, &(struct look_place){.fd = fd, .path = path, .moved = directory->moved})
+                : -ENOMEM;
 }
 
 /* --- files that lead to a repository
@@ -147,7 +146,7 @@ static bool leads_to(const struct look *look, const char *from, const char *path
 {
     _cleanup_free_ char *full = look_join(from, path);
     _cleanup_free_ char *tidy = NULL;
-    _cleanup_fd_ int fd = full ? look_open(look, full, O_PATH, &tidy) : -1;
+    _cleanup_fd_ int fd = full ? look_follow(look, full, O_PATH, &tidy) : -1;
 
     return fd >= 0 && strcmp(tidy, place) == 0;
 }
@@ -203,7 +202,7 @@ int look_git_file(struct look *look, const struct look_place *place, const struc
     path = look_join(place->path, target);
     if (!path)
         return -ENOMEM;
-    fd = look_open(look, path, O_RDONLY | O_DIRECTORY, &tidy);
+    fd = look_follow(look, path, O_RDONLY | O_DIRECTORY, &tidy);
     /* The repository behind it is looked at where the walk finds it. */
     if (fd >= 0 && names_back(look, &(struct look_place){.fd = fd, .path = tidy}, place))
         return 0;
@@ -215,10 +214,17 @@ int look_git_file(struct look *look, const struct look_place *place, const struc
 
 static int look_attributes(struct look *look, const struct look_place *directory)
 {
+    _cleanup_free_ char *path = look_join(directory->path, "info");
+    struct look_place info = {.path = path, .up = directory};
+    _cleanup_fd_ int fd = openat(directory->fd, "info", LOOK_DIRECTORY);
     struct stat status;
 
+    if (!path)
+        return -ENOMEM;
+    info.fd = fd;
+    info.moved = directory->moved || (fd >= 0 && look_moved(look, &info));
     if (fstatat(directory->fd, "info/attributes", &status, AT_SYMLINK_NOFOLLOW) != 0 ||
-        S_ISDIR(status.st_mode) || !look_new(look, &status))
+        S_ISDIR(status.st_mode) || !look_fresh(look, &info, &status))
         return 0;
     return look_say(look, "git-attributes", directory, "info/attributes", "names filters that git runs", "");
 }
@@ -229,8 +235,8 @@ static int look_common(struct look *look, const struct look_place *directory)
     struct stat status;
     char line[PATH_MAX];
 
-    if (fstatat(directory->fd, "commondir", &status, AT_SYMLINK_NOFOLLOW) != 0 || !look_new(look, &status) ||
-        !(S_ISREG(status.st_mode) || S_ISLNK(status.st_mode)))
+    if (fstatat(directory->fd, "commondir", &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !look_fresh(look, directory, &status) || !(S_ISREG(status.st_mode) || S_ISLNK(status.st_mode)))
         return 0;
     if (S_ISREG(status.st_mode) && read_line(directory->fd, "commondir", line, sizeof(line)) &&
         strcmp(line, "../..") == 0)

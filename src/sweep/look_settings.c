@@ -21,6 +21,7 @@ struct file {
     const char *path; /* canonical */
     const char *tree; /* the work tree; NULL: none */
     int depth;        /* how many files led here */
+    bool moved;       /* the repository may have come here with it */
 };
 
 static int read_file(struct look *look, int fd, const struct file *file);
@@ -89,16 +90,16 @@ static int follow_include(struct look *look, const char *value, const struct fil
         return -ENOMEM;
     *strrchr(directory, '/') = '\0';
     path = place_of(look, value, directory);
-    fd = path ? look_open(look, path, O_RDONLY, &tidy) : -1;
+    fd = path ? look_follow(look, path, O_RDONLY, &tidy) : -1;
     if (fd < 0 || file->depth >= LOOK_INCLUDE)
         return 0;
-    return read_file(look, fd, &(struct file){tidy, file->tree, file->depth + 1});
+    return read_file(look, fd, &(struct file){tidy, file->tree, file->depth + 1, false});
 }
 
 static int follow_hooks(struct look *look, const char *value, const struct file *file)
 {
     _cleanup_free_ char *path = place_of(look, value, file->tree), *tidy = NULL;
-    _cleanup_fd_ int fd = path ? look_open(look, path, O_RDONLY | O_DIRECTORY, &tidy) : -1;
+    _cleanup_fd_ int fd = path ? look_follow(look, path, O_RDONLY | O_DIRECTORY, &tidy) : -1;
 
     return fd < 0 ? 0 : look_hooks(look, &(struct look_place){.fd = fd, .path = tidy});
 }
@@ -136,12 +137,13 @@ static int read_file(struct look *look, int fd, const struct file *file)
         return 0;
     r = fd_read_all(fd, GIT_CONFIG_BYTES, &text, &length);
     if (r == -EFBIG)
-        return look_new(look, &status) ? look_say(look, "git-setting", &(struct look_place){-1, file->path},
-                                                  NULL, "too long to be looked at", "")
-                                       : 0;
+        return file->moved || look_new(look, &status)
+                   ? look_say(look, "git-setting", &(struct look_place){-1, file->path}, NULL,
+                              "too long to be looked at", "")
+                   : 0;
     if (r == 0)
         r = git_config_parse(&config, text, length);
-    if (r == 0 && look_new(look, &status))
+    if (r == 0 && (file->moved || look_new(look, &status)))
         r = say_new(look, file, &config);
     if (r == 0)
         r = follow(look, file, &config);
@@ -159,12 +161,12 @@ int look_settings(struct look *look, const struct look_place *directory, const c
     if (fd < 0) {
         /* git follows a link. */
         if (errno == ELOOP && fstatat(directory->fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-            look_new(look, &status))
+            look_fresh(look, directory, &status))
             return look_say(look, "git-setting", directory, name, "git reads the settings that it leads to",
                             "");
         look->closed += errno == EACCES || errno == EPERM;
         return 0;
     }
     path = look_join(directory->path, name);
-    return path ? read_file(look, fd, &(struct file){path, tree, 0}) : -ENOMEM;
+    return path ? read_file(look, fd, &(struct file){path, tree, 0, directory->moved}) : -ENOMEM;
 }

@@ -175,6 +175,37 @@ TECHNIQUES = [
     ('deep down', 'd=.; for i in $(seq 60); do d=$d/d; done; mkdir -p $d; echo x > $d/.envrc', 'named', '/'.join(['d'] * 60) + '/.envrc', None),
 ]
 
+# name, what was there before, what the command does, what must be found: all of it is older than the run
+BEFORE = [
+    ('tasks in a directory that gets the name', 'mkdir e; echo "{}" > e/tasks.json', 'mv e .vscode', 'named', '.vscode/tasks.json'),
+    ('the same, deeper', 'mkdir pkg/e; echo "{}" > pkg/e/tasks.json', 'mv pkg/e pkg/.vscode', 'named', 'pkg/.vscode/tasks.json'),
+    ('in place of one that was there', 'mkdir .vscode e; echo "{}" | tee .vscode/tasks.json > e/tasks.json', 'mv .vscode f; mv e .vscode', 'named', '.vscode/tasks.json'),
+    ('hooks of husky in a directory that gets the name', 'mkdir e; echo x > e/pre-commit', 'mv e .husky', 'named', '.husky/pre-commit'),
+    ('a directory moved into one that counts', 'mkdir .husky e; echo x > e/pre-commit', 'mv e .husky/_', 'named', '.husky/_/pre-commit'),
+    ('settings of what becomes .git', 'git init -q y; git -C y config core.fsmonitor ./x; mv y/.git e; mkdir z', 'mv e z/.git', 'git-setting', 'z/.git/config'),
+    ('a hook of it', 'git init -q y; cp scripts/hooks/pre-push y/.git/hooks; mv y/.git e; mkdir z', 'mv e z/.git', 'git-hook', 'z/.git/hooks/pre-push'),
+    ('what becomes the .git of the workspace', 'cp -a .git e; git config -f e/config core.pager ./x', 'mv .git f; mv e .git', 'git-setting', '.git/config'),
+    ('attributes', 'mkdir e; echo "* filter=old" > e/attributes', 'rm -r .git/info; mv e .git/info', 'git-attributes', '.git/info/attributes'),
+    ('what becomes a repository by its HEAD', 'mkdir -p e/objects e/refs; cp bare.git/HEAD e/x; git config -f e/config core.fsmonitor ./x', 'mv e/x e/HEAD', 'git-setting', 'e/config'),
+    ('by a directory of it', 'mkdir -p e/refs; cp bare.git/HEAD e; git config -f e/config core.fsmonitor ./x', 'mkdir e/objects', 'git-setting', 'e/config'),
+    ('the repository of a submodule', 'cp -r .git/modules/sub e; git config -f e/config core.pager ./x', 'rm -rf .git/modules/sub; mv e .git/modules/sub', 'git-setting', '.git/modules/sub/config'),
+    ('hooks by core.hooksPath', 'mkdir a e; cp scripts/hooks/pre-push e; git config core.hooksPath a/b', 'mv e a/b', 'git-hook', 'a/b/pre-push'),
+    ('hooks behind a link', 'mkdir e; cp scripts/hooks/pre-push e; rm -r .git/hooks; ln -s ../a .git/hooks', 'mv e a', 'git-hook', 'a/pre-push'),
+    ('behind a link that was there: tasks', 'ln -s v .vscode', 'mkdir v; echo "{}" > v/tasks.json', 'named', '.vscode/tasks.json'),
+    ('a directory that was there', 'ln -s v .vscode; mkdir e; echo "{}" > e/tasks.json', 'mv e v', 'named', '.vscode/tasks.json'),
+    ('a file, by more links', 'mkdir -p c/d; ln -s a/../b .envrc; ln -s c/d a', 'echo x > c/b', 'named', '.envrc'),
+    ('a hook, by more links', 'mkdir c; ln -s c a; ln -s ../../a/x .git/hooks/pre-push', 'cp scripts/hooks/pre-push c/x', 'git-hook', '.git/hooks/pre-push'),
+    ('hooks of husky', 'ln -s pkg .husky', 'echo x > pkg/pre-commit', 'named', '.husky/pre-commit'),
+]
+
+HONEST_BEFORE = [
+    ('work beside what counts', 'mkdir -p .claude pkg/.vscode; echo "{}" | tee .claude/settings.json > pkg/.vscode/tasks.json; ln -s pkg/.vscode .vscode; ln -s pkg/deep/file .envrc; ln -s ../../pkg/deep/file .git/hooks/pre-commit; '
+     'cp scripts/hooks/pre-push .git/hooks; echo "* filter=old" > .git/info/attributes; git -C nested config core.pager x',
+     'echo > new; mkdir .claude/x; rmdir .claude/x; git add new; git commit -qm x; git sparse-checkout set --cone pkg; git sparse-checkout disable; echo > pkg/new'),
+    ('a project that gets another name', 'mkdir -p p/.vscode p/.husky; echo "{}" | tee p/.vscode/tasks.json > p/.husky/pre-push; git init -q p; git -C p config core.pager x', 'mv p q'),
+    ('links that lead nowhere, outside, and in circles', 'ln -s none .envrc; ln -s /usr/bin .husky; ln -s .vscode .vscode; mkdir a; ln -s . a/.idea; ln -s ../../../.. a/.zed', 'echo > new'),
+]
+
 HONEST = [
     ('commits and branches', 'git checkout -q -b b; echo z >> file; git commit -qam x; git checkout -q -; git merge -q b; git branch -d b; git tag t; git gc -q; git stash list'),
     ('a tracking branch', 'git clone -q . c; git -C c checkout -q -b y --track origin/HEAD; git -C c push -q origin y; git remote add up ./c; git fetch -q up; git branch -u up/y'),
@@ -202,6 +233,30 @@ def techniques(backend):
             ok = len(seen) >= 1 and tree.report['planted_complete'] is True
             others = {item[1] for item in tree.found()} - {path}
             tap.ok(ok and len(others) <= 1, f'{backend}: {name}', f'{tree.report["planted"]} {tree.said}')
+
+
+def prepared(backend):
+    for name, before, command, kind, path in BEFORE:
+        with Tree() as tree:
+            subprocess.run(['sh', '-ec', before], cwd=tree.path, check=True, stdout=subprocess.DEVNULL)
+            tick()
+            tree.run(command, '--unprotect=@runs-later', backend=backend)
+            tap.ok((kind, path) in [item[:2] for item in tree.found()] and tree.report['planted_complete'] is True,
+                  f'{backend}: from before: {name}', f'{tree.report["planted"]} {tree.said}')
+    with Tree() as tree:
+        shutil.copy(tree.path + '/scripts/hooks/pre-push', tree.path + '/bare.git/hooks')
+        tick()
+        tree.run(f'cd {tree.path}; git -C bare.git config user.name x; git -C nested push -q ../bare.git HEAD:refs/heads/new; rm -f bare.git/HEAD.lock; touch bare.git/x', '-w', tree.path + '/bare.git',
+                 '--write', tree.path + '/nested', '--unprotect=@runs-later', backend=backend, tree=False)
+        tap.ok(tree.report['planted'] == [] and tree.report['outcome']['status'] == 0, f'{backend}: honest, from before: a workspace that is a repository',
+              f'{tree.report["planted"]} {tree.report["outcome"]} {tree.said}')
+    for name, before, command in HONEST_BEFORE:
+        with Tree() as tree:
+            subprocess.run(['sh', '-ec', before], cwd=tree.path, check=True, stdout=subprocess.DEVNULL)
+            tick()
+            tree.run(f'set -e; {command}', '--unprotect=@runs-later', backend=backend)
+            tap.ok(tree.report['planted'] == [] and tree.report['planted_complete'] is True and tree.report['outcome']['status'] == 0,
+                  f'{backend}: honest, from before: {name}', f'{tree.report["planted"]} {tree.report["outcome"]} {tree.said}')
 
 
 def honest(backend):
@@ -478,6 +533,7 @@ for one in BACKENDS:
         continue
     techniques(one)
     honest(one)
+    prepared(one)
     quarantine(one)
 if 'landlock' in BACKENDS:
     surveyed()
