@@ -49,9 +49,29 @@ void handed_close(struct handed_over *handed)
         fd_close(handed->fd[handed->count - 1]);
 }
 
-/* Takes what came along out of the message. */
-static void take_over(struct msghdr *message, pid_t *ret_pid, struct handed_over *handed)
+bool channel_descriptors(const struct cmsghdr *part, int *fds, size_t most, size_t *count)
 {
+    size_t there = 0;
+
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
+        return true;
+    for (; (there + 1) * sizeof(int) <= part->cmsg_len - CMSG_LEN(0); there++) {
+        int fd;
+
+        memcpy(&fd, CMSG_DATA(part) + there * sizeof(int), sizeof(int));
+        if (*count < most)
+            fds[(*count)++] = fd;
+        else
+            fd_close(fd);
+    }
+    return there <= most;
+}
+
+/* Takes what came along out of the message. Return: false: there was too much. */
+static bool take_over(struct msghdr *message, pid_t *ret_pid, struct handed_over *handed)
+{
+    bool whole = true;
+
     for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c))
         if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS) {
             struct ucred who;
@@ -60,10 +80,10 @@ static void take_over(struct msghdr *message, pid_t *ret_pid, struct handed_over
             *ret_pid = who.pid;
             handed->uid = who.uid;
             handed->gid = who.gid;
-        } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
-            handed->count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-            memcpy(handed->fd, CMSG_DATA(c), handed->count * sizeof(int));
+        } else {
+            whole = channel_descriptors(c, handed->fd, CHANNEL_DESCRIPTORS, &handed->count) && whole;
         }
+    return whole;
 }
 
 ssize_t channel_receive_all(int fd, void *room, size_t size, int timeout_ms, pid_t *ret_pid,
@@ -91,8 +111,7 @@ ssize_t channel_receive_all(int fd, void *room, size_t size, int timeout_ms, pid
     handed->count = 0;
     handed->uid = (uid_t)-1; /* nobody's */
     handed->gid = (gid_t)-1;
-    take_over(&message, ret_pid, handed);
-    if (!(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
+    if (take_over(&message, ret_pid, handed) && !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
         return got;
     handed_close(handed);
     return -EMSGSIZE;

@@ -6,7 +6,9 @@
 
 #include "links/channel.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 /* channel_open() - a SOCK_SEQPACKET pair, both ends close-on-exec; ours with credentials. Return: 0 or
@@ -29,6 +31,15 @@ struct handed_over {
     int fd[CHANNEL_DESCRIPTORS];
     size_t count;
 };
+
+/*
+ * channel_descriptors() - takes what @part of a message brings, if it is descriptors: @most of them, into
+ * @fds; more are closed. The room for N of them has room for one more where N is odd, and the kernel fills
+ * it.
+ *
+ * Return: false: there were more.
+ */
+bool channel_descriptors(const struct cmsghdr *part, int *fds, size_t most, size_t *count);
 
 /* channel_receive_all() - the same, with the descriptors that came along, which are the caller's. On an error
  * there are none. */

@@ -43,6 +43,7 @@ int session_receive(int fd, void *data, size_t size, int fds[JOIN_COUNT], size_t
     struct iovec part = {.iov_base = data, .iov_len = size};
     struct msghdr message = {
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+    bool whole = true;
     ssize_t got;
 
     *ret_count = 0;
@@ -54,11 +55,8 @@ int session_receive(int fd, void *data, size_t size, int fds[JOIN_COUNT], size_t
     if (got < 0)
         return -errno;
     for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); got > 0 && c; c = CMSG_NXTHDR(&message, c))
-        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
-            *ret_count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-            memcpy(fds, CMSG_DATA(c), *ret_count * sizeof(int));
-        }
-    if (got == (ssize_t)size && !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
+        whole = channel_descriptors(c, fds, JOIN_COUNT, ret_count) && whole;
+    if (whole && got == (ssize_t)size && !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
         return 0;
     for (size_t i = 0; i < *ret_count; i++)
         fds[i] = fd_close(fds[i]);
