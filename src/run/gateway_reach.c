@@ -5,7 +5,8 @@
  * hears of it. Here stands whose address that is, and whether somebody has begun to listen there since.
  *
  * Should:  hear what the gateway has just given out before it says that nobody knows.
- * Mustn't: grow with what the command asks: the gateway bounds what it tells.
+ * Mustn't: grow with what the command asks: the gateway bounds what it tells; wait for one that tells without
+ * end.
  */
 #include "run/gateway.h"
 
@@ -15,6 +16,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define QUEUED 1024 /* packets, more than its socket holds */
 
 int gateway_note_given(struct gateway *gateway, const char *name, const char *four, const char *six)
 {
@@ -67,14 +70,20 @@ static const char *find_name(const struct gateway *gateway, const char *address)
     return name;
 }
 
+/* What it has said until now. Whoever never ends does not keep us from everything else. */
+static void hear_queued(struct gateway *gateway)
+{
+    for (int i = 0; i < QUEUED && gateway_hear(gateway) > 0; i++)
+        ;
+}
+
 const char *gateway_name_at(struct gateway *gateway, const char *address)
 {
     const char *name = find_name(gateway, address);
 
     if (name || !network_has(&gateway->resolved->network, address))
         return name;
-    while (gateway_hear(gateway) > 0)
-        ;
+    hear_queued(gateway);
     return find_name(gateway, address);
 }
 
@@ -101,8 +110,7 @@ bool gateway_is_private(struct gateway *gateway, const char *name)
     for (size_t i = 0; i < rules->count; i++)
         if (rule_parse(rules->items[i], &rule) && rule.private && rule_has_name(&rule, name))
             return true;
-    while (gateway_hear(gateway) > 0)
-        ;
+    hear_queued(gateway);
     return was_private(&gateway->report->connections, name);
 }
 
