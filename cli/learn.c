@@ -216,6 +216,17 @@ static bool is_complete(const json_t *report)
     return json_is_true(json_object_get(json_object_get(report, "denials"), "complete"));
 }
 
+/* The run has said why there is none, and would seem to be the end. */
+static void tell_unlisted(const struct learning *learning)
+{
+    struct text text = {0};
+
+    if (learning->options->verbosity < 0)
+        return;
+    text_add(&text, "confine: without a list of hosts, then: what it would reach is not learnt\n");
+    cli_say(&text);
+}
+
 /* Runs until nothing new is refused, or once. @ret_held: nothing was refused any more that a policy grants.
  * Return: 0, or a negative errno with @error. */
 static int learn(struct learning *learning, bool verify, bool *ret_held, struct error *error)
@@ -224,6 +235,7 @@ static int learn(struct learning *learning, bool verify, bool *ret_held, struct 
 
     if (r == 0 && learning->listed && is_unavailable(learning->report)) {
         learning->listed = false; /* not on every machine */
+        tell_unlisted(learning);
         r = run_once(learning, error);
     }
     for (int round = 0; r == 0 && has_started(learning->report); round++) {

@@ -32,9 +32,13 @@ static const struct {
 void namespace_clone_devices(const struct namespace *ns, int clones[NAMESPACE_DEVICES])
 {
     for (size_t i = 0; i < NAMESPACE_DEVICES; i++) {
+        struct stat seen = {0};
+
         clones[i] = mount_clone(AT_FDCWD, base_devices[i].name, 0);
         if (clones[i] < 0)
             namespace_cannot(ns, CANNOT_MOUNT, base_devices[i].name, -clones[i]);
+        if (fstat(clones[i], &seen) == 0 && !S_ISCHR(seen.st_mode)) /* it was made by a command of root's */
+            namespace_cannot(ns, CANNOT_MOUNT, base_devices[i].name, ENOENT);
     }
 }
 

@@ -214,7 +214,7 @@ static void note_tried(const char *name, const struct error *error, struct tried
 }
 
 /* Nothing is left. @error: that of @chosen, one of @tried; the same line says why the others were passed
- * over. */
+ * over, and where the way to the strongest stands: its own may be to use that. */
 static int refuse_all(const struct tried_backend *tried, size_t count, size_t chosen, struct error *error)
 {
     const char *lead = chosen + 1 == count ? "; passed over before: " : "; passed over as well: ";
@@ -232,6 +232,10 @@ static int refuse_all(const struct tried_backend *tried, size_t count, size_t ch
                  tried[i].reason);
         lead = ", ";
     }
+    length = strlen(error->hint);
+    if (chosen > 0 && chosen < count && length > 0)
+        snprintf(error->hint + length, sizeof(error->hint) - length,
+                 "; `confine probe` has the way to what was passed over");
     return error->errnum ? -error->errnum : -ENOSYS;
 }
 

@@ -180,6 +180,11 @@ void host_ask_bubblewrap(struct host *host)
             bubblewrap->answer = HOST_YES;
             bubblewrap->path = places[i];
             bubblewrap->set_uid = object.st_mode & (S_ISUID | S_ISGID);
+            if (host_look_nodes() < 0) { /* it needs them as well, or masks with what is none */
+                bubblewrap->answer = HOST_NO;
+                host_cannot(&bubblewrap->lack, CANNOT_MOUNT, ENOENT);
+                return;
+            }
             ask_version(bubblewrap);
             find_resolver(bubblewrap);
             return;

@@ -127,6 +127,12 @@ static bool is_apparmor(void)
     return read_switch("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == 1;
 }
 
+/* Only root takes one away, and it is still not there. */
+static bool is_node_missing(void)
+{
+    return host_look_nodes() < 0;
+}
+
 static bool is_missing(void)
 {
     return access("/proc/self/ns/user", F_OK) != 0 && errno == ENOENT;
@@ -205,6 +211,13 @@ static const struct cause {
      "user namespaces are refused to this user",
      "look at user.max_user_namespaces, kernel.unprivileged_userns_clone, AppArmor's or SELinux's log, the "
      "system call filter of a container, and whether this is a chroot, where there are none"},
+    {STEP(CANNOT_MOUNT),
+     {ENOENT},
+     is_node_missing,
+     "no-device",
+     "one of /dev/null, zero, full, random, urandom and tty is not there, or no device, and every view has "
+     "them",
+     "have it made by whoever made this /dev, or use --backend landlock, which shows /dev as it is"},
     {STEP(CANNOT_MOUNT),
      {ENOSYS, EINVAL},
      NULL,

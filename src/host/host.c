@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -46,6 +47,20 @@ void host_look(struct host *host)
     host->proc = statfs("/proc", &proc) == 0 && proc.f_type == STATFS_PROC_TYPE;
     host->no_tmp = access("/tmp/.", F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
     look_at_descriptors(host);
+}
+
+int host_look_nodes(void)
+{
+    static const char *const nodes[] = {"/dev/null",   "/dev/zero",    "/dev/full",
+                                        "/dev/random", "/dev/urandom", "/dev/tty"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {
+        struct stat node;
+
+        if (stat(nodes[i], &node) != 0 || !S_ISCHR(node.st_mode))
+            return -ENOENT;
+    }
+    return 0;
 }
 
 int host_refuse_tmp(const struct host *host, struct error *error)

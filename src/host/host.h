@@ -111,6 +111,9 @@ void host_ask_listener(struct host *host);
 /* host_ask_audit() - can this process read what the kernel's audit has of Landlock? Fills host->audit. */
 void host_ask_audit(struct host *host);
 
+/* host_look_nodes() - are the device nodes there that every view has? Return: 0 or -ENOENT. */
+int host_look_nodes(void);
+
 /* host_is_filtered() - is this process under a system call filter of somebody's? */
 bool host_is_filtered(void);
 

@@ -184,8 +184,10 @@ static void make_namespaces(int fd, void *data)
     }
     if (r == 0) {
         answer.step = CANNOT_MOUNT;
-        r = make_read_only();
+        r = host_look_nodes();
     }
+    if (r == 0)
+        r = make_read_only();
     if (r == 0) {
         answer.step = CANNOT_PROC;
         r = mount_proc();

@@ -300,10 +300,11 @@ static int take_name(const struct session_place *place, const char *name, struct
     }
     if (lock >= 0)
         return lock;
-    if (lock != -EWOULDBLOCK)
-        return error_set(error, ERROR_SANDBOX_UNAVAILABLE, -lock, "no-session-directory",
-                         "session %s: no file for it in %s: %s", QUOTE(name), QUOTE(place->path),
-                         strerror(-lock));
+    if (lock != -EWOULDBLOCK) {
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, -lock, "no-session-directory",
+                  "session %s: no file for it in %s: %s", QUOTE(name), QUOTE(place->path), strerror(-lock));
+        return error_hint(error, "set XDG_RUNTIME_DIR to a directory of your own where files can be made");
+    }
     error_set(error, ERROR_SANDBOX_UNAVAILABLE, EEXIST, "session-exists", "session %s: there is one already",
               QUOTE(name));
     return error_hint(error, "use it, choose another name, or: confine session end %s", name);

@@ -22,6 +22,9 @@ inside() {
     call "${@:2}" env TMPDIR="$dir/tmp" "$confine" run -b "$1" -w . -- sh -c "$work"
 }
 
+usable=(landlock)
+! backend_works namespace || usable+=(namespace)
+
 # As podman without root makes it: root is somebody's number outside, has a home, and not all numbers are there.
 apart=(unshare -Urm sh -c 'mount -t tmpfs none /root && exec "$@"' sh)
 bare=(setpriv --bounding-set -all --inh-caps -all)
@@ -31,8 +34,6 @@ if [ "$status" -ne 0 ]; then
 elif [ "$(id -u)" -ne 0 ]; then
     skip 'root of a container' 'what is here does not belong to the root that a user can make'
 else
-    usable=(landlock)
-    ! backend_works namespace || usable+=(namespace)
     for backend in "${usable[@]}"; do
         inside "$backend" "${apart[@]}"
         ends_well "$backend: root with a number of its own alone" 0
@@ -75,6 +76,24 @@ else
     skip 'an old filter' 'no C compiler'
 fi
 
+# A /dev of few nodes: the next backend does, and bubblewrap says why it cannot.
+if [ "$(id -u)" -eq 0 ] && [ -n "${usable[1]:-}" ]; then
+    for lacks in 'rm /dev/full' 'rm /dev/null && touch /dev/null'; do
+        poor=(unshare -m sh -c 'mount -t tmpfs -o mode=755 none "$0" && cp -a /dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty "$0" &&
+            mount --rbind "$0" /dev && '"$lacks"' && exec "$@"' "$dir/tmp")
+        wrapper=("${poor[@]}")
+        refused "$lacks: namespace" 125 no-device '/dev/null, zero, full' -b namespace -w . -- "${ran[@]}"
+        wrapper=()
+        for backend in bubblewrap namespace landlock; do
+            call "${poor[@]}" "$confine" probe -b $backend --json
+            python3 -c 'import json, sys
+b = json.load(open(sys.argv[1]))["backends"][0]
+sys.exit(b["usable"] != (sys.argv[2] == "landlock") or not b["usable"] and b["reason"] not in ("no-device", "no-bubblewrap"))' "$dir/out" $backend 2>>"$dir/why"
+            result $? "$lacks: $backend"
+        done
+    done
+fi
+
 # A number that nobody has a name for, and no HOME.
 nobody=(unshare -U --map-user=4321)
 [ "$(id -u)" -ne 0 ] || nobody=(setpriv --reuid 4321 --regid 4321 --clear-groups)
@@ -93,6 +112,26 @@ if "${nobody[@]}" true 2>"$dir/err"; then
     result $? 'HOME is enough'
 else
     skip 'no home' "$(head -n 1 "$dir/err")"
+fi
+
+# A home that cannot be written, and a session or a list of hosts that cannot be had.
+if [ -n "${usable[1]:-}" ]; then
+    mkdir -m 755 "$dir/ro" && mkdir -m 500 "$dir/ro/confine"
+    still=()
+    [ "$(id -u)" -ne 0 ] || still=(unshare -m sh -c 'mount -t tmpfs -o mode=700 none "$XDG_RUNTIME_DIR/confine" &&
+        mount -o remount,ro "$XDG_RUNTIME_DIR/confine" && exec "$@"' sh)
+    call env XDG_RUNTIME_DIR="$dir/ro" "${still[@]}" "$confine" session start dev
+    is status "$status" 125 && has_line 'set XDG_RUNTIME_DIR to'
+    result $? 'a session that can have no file'
+fi
+call "$confine" learn -b landlock -w . -- true
+is status "$status" 0 && ! grep -q 'list of hosts' "$dir/err"
+result $? 'landlock by name has no list to be learnt'
+if [ -x "$dir/deny" ]; then
+    call setpriv --reuid 65534 --regid 65534 --clear-groups "$dir/deny" 272 1 "$confine" learn -- true
+    [ "$(id -u)" -ne 0 ] && call "$dir/deny" 272 1 "$confine" learn -- true
+    is status "$status" 0 && grep -q '^confine: without a list of hosts, then' "$dir/err" && grep -q 'has the way to what was passed over)$' "$dir/err"
+    result $? 'where none can be had, that is said, and learnt without'
 fi
 
 finish

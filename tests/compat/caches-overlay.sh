@@ -3,7 +3,7 @@
 . "$(dirname "$0")/caches-lib.sh"
 backend=${backends[-1]}
 if ! has_overlays; then
-    skip "overlays" "no backend that mounts works here"
+    skip "overlays" "no backend that mounts works here, or the home is an overlay itself"
     close
 fi
 as "$user" mkdir -p "$home/.npm/d" "$home/.ccache"
