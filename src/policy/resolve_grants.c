@@ -247,6 +247,22 @@ static int grant_set(struct resolving *resolving, const struct list_rule *rule, 
     return r < 0 ? r : found;
 }
 
+/* Nothing of SET is there: where it was looked for is mostly the answer, a variable that sudo took away. */
+static int fail_empty(struct resolving *resolving, const struct asked *asked, const struct set *set)
+{
+    struct text places = {0};
+
+    for (const struct set_item *item = set->items; item->value; item++)
+        text_addf(&places, "%s%s", places.length ? ", " : "", item->value);
+    error_set(resolving->error, ERROR_POLICY_INVALID, ENOENT, "path-missing", "%s %s: nothing of it exists",
+              asked->by, set->name);
+    error_hint(resolving->error,
+               "start the agent first, or mark it as optional with a `?`; it is looked for at %s",
+               places.data ? places.data : set->what);
+    text_free(&places);
+    return -ENOENT;
+}
+
 static int grant_entry(struct resolving *resolving, const struct list_rule *rule, const struct entry *entry)
 {
     struct asked asked = asked_entry(entry, rule->list);
@@ -269,9 +285,7 @@ static int grant_entry(struct resolving *resolving, const struct list_rule *rule
         return r < 0 ? r : 0;
     if (asked.optional)
         return resolving_skip(resolving, &asked, "nothing of it exists");
-    error_set(resolving->error, ERROR_POLICY_INVALID, ENOENT, "path-missing", "%s %s: nothing of it exists",
-              asked.by, entry->value);
-    return error_hint(resolving->error, "start the agent first, or mark it as optional with a `?`");
+    return fail_empty(resolving, &asked, set);
 }
 
 /* Return: 0 for what is optional, which is skipped. */

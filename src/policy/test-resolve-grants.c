@@ -129,6 +129,18 @@ TEST(a_socket_is_granted)
     trial_end(&trial);
 }
 
+/* sudo and cron take the variable away: the line names it. */
+TEST(an_agent_that_is_not_there)
+{
+    struct trial trial = trial_start();
+
+    trial_add(&trial, LIST_SOCKETS, "@ssh-agent");
+    check(trial_resolve(&trial) < 0);
+    check_str(trial.error.reason, "path-missing");
+    check_has(trial.error.hint, "it is looked for at $SSH_AUTH_SOCK");
+    trial_end(&trial);
+}
+
 TEST(listed_leaves_the_root_out)
 {
     struct trial trial = trial_start();
