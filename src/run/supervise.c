@@ -93,9 +93,18 @@ int supervise_block(void)
     return r < 0 ? r : ~seen & ~NOT_BLOCKED ? -EINVAL : 0;
 }
 
+/* By nohup(1): the end of a terminal is to mean nothing to whatever it starts. What is blocked comes to us
+ * all the same, ignored or not. */
+static bool hangup_ignored(void)
+{
+    struct sigaction action;
+
+    return sigaction(SIGHUP, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 uint64_t supervise_signals(void)
 {
-    return ~(NOT_BLOCKED | BIT(SIGPIPE) | BIT(SIGXFSZ));
+    return ~(NOT_BLOCKED | BIT(SIGPIPE) | BIT(SIGXFSZ) | (hangup_ignored() ? BIT(SIGHUP) : 0));
 }
 
 void supervise_stop_self(void)

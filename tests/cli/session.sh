@@ -176,7 +176,7 @@ call in_session dev --timeout 1s --grace 100ms --report "$dir/report" -- \
 result $? 'also when the command ends by the first signal'
 
 for signal in TERM HUP; do
-    "$confine" run -q --session dev --grace 100ms -- sh -c 'sleep 7010 & sh -c "trap \"\" TERM HUP; sleep 7011" & sleep 7012' &
+    env --default-signal=HUP "$confine" run -q --session dev --grace 100ms -- sh -c 'sleep 7010 & sh -c "trap \"\" TERM HUP; sleep 7011" & sleep 7012' &
     run=$!
     await there 7012 && await there 7011
     kill -$signal $run

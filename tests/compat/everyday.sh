@@ -128,6 +128,7 @@ for signal in INT:130 TERM:143 HUP:129 QUIT:131; do
     cat >"$test_dir/signal.py" <<'PY'
 import os, signal, subprocess, sys, time
 started, number, argv = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 p = subprocess.Popen(argv, stdin=subprocess.DEVNULL)
 end = time.time() + 20
 while not os.path.exists(started) and time.time() < end: time.sleep(0.02)
