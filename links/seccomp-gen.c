@@ -97,6 +97,27 @@ static bool is_sentinel(int at)
     return code[at].code == FILTER_RETURN && code[at].k == (SECCOMP_RET_ERRNO | SENTINEL_UNPATCHED);
 }
 
+static bool is_own(int at, uint32_t id)
+{
+    return code[at].code == FILTER_IF_EQUAL && code[at].k == id;
+}
+
+/* Where array number N asks for an id of its loader's. Return: how often. */
+static int print_ids(size_t n)
+{
+    int count = 0;
+
+    printf("static const struct seccomp_id seccomp_ids_%zu[] = {\n", n);
+    for (int at = code_count - 1; at >= 0; at--) {
+        if (!is_own(at, OWN_USER) && !is_own(at, OWN_GROUP))
+            continue;
+        printf("    {%d, %d},\n", code_count - 1 - at, is_own(at, OWN_GROUP));
+        count++;
+    }
+    printf("%s};\n\n", count ? "" : "    {0, 0}, /* none */\n");
+    return count;
+}
+
 /* What the return at a position becomes when its group is opened. */
 static struct sock_filter open_return(int at)
 {
@@ -105,12 +126,13 @@ static struct sock_filter open_return(int at)
     return (struct sock_filter){FILTER_JUMP, 0, 0, (uint32_t)(at - next_rule[at] - 1)};
 }
 
-/* Array number N and its patches. Its row of the table: what is printed here, from the name to the sentinel.
+/* Array number N, its patches and ids. Its row of the table: what is printed here, from the name to the
+ * sentinel.
  */
 static void print_filter(size_t n, char *row, size_t size)
 {
     const struct seccomp_filter_name *filter = &seccomp_filter_names[n];
-    int patches = 0, sentinel = -1;
+    int patches = 0, sentinel = -1, ids;
 
     printf("static const struct sock_filter seccomp_code_%zu[] = {\n", n);
     for (int at = code_count - 1; at >= 0; at--) {
@@ -135,8 +157,11 @@ static void print_filter(size_t n, char *row, size_t size)
     if (filter->exact && patches > 0)
         fail(filter->set, "an exact filter with patches");
     printf("%s};\n\n", patches ? "" : "    {0, 0, {0, 0, 0, 0}}, /* none */\n");
-    snprintf(row, size, "    {\"%s\", %d, 0x%xu, seccomp_code_%zu, seccomp_patches_%zu, %d, %d, %d},\n",
-             filter->set, filter->exact, filter->opened, n, n, code_count, patches, sentinel);
+    ids = print_ids(n);
+    snprintf(
+        row, size,
+        "    {\"%s\", %d, 0x%xu, seccomp_code_%zu, seccomp_patches_%zu, seccomp_ids_%zu, %d, %d, %d, %d},\n",
+        filter->set, filter->exact, filter->opened, n, n, n, code_count, patches, ids, sentinel);
 }
 
 static void print_header(void)

@@ -2,9 +2,10 @@
  * seccomp-run.c - refuses the system calls that no other link governs.
  *
  * The filters are constant, generated from seccomp_rules.h at build time and
- * proven there rule by rule. Two things vary when one is loaded: the returns of
- * the groups that are opened (`--without`), and the errno of the sentinel, an
- * unused call whose answer shows that this filter is in force. For the choices
+ * proven there rule by rule. Three things vary when one is loaded: the returns of
+ * the groups that are opened (`--without`), our own user and group, and the
+ * errno of the sentinel, an unused call whose answer shows that this filter is
+ * in force. For the choices
  * of the ordinary chains there is a shorter filter without returns to patch.
  *
  * The sentinel is the control pair: before, the call must not give the errno
@@ -101,7 +102,7 @@ static int ask_sentinel(void)
     return syscall(SECCOMP_SENTINEL_NR, 0, 0, 0, 0, 0, 0) == -1 ? errno : 0;
 }
 
-/* The filter with its open groups and the sentinel's errno in place. */
+/* The filter with its open groups, our ids and the sentinel's errno in place. */
 static void fill_filter(const struct seccomp_set *set, const struct request *request,
                         struct sock_filter *code)
 {
@@ -109,6 +110,8 @@ static void fill_filter(const struct seccomp_set *set, const struct request *req
     for (size_t i = 0; i < set->patch_count; i++)
         if (request->without & 1u << set->patches[i].group)
             code[set->patches[i].at] = set->patches[i].open;
+    for (size_t i = 0; i < set->id_count; i++)
+        code[set->ids[i].at].k = set->ids[i].group ? getegid() : geteuid();
     code[set->sentinel].k = SECCOMP_RET_ERRNO | (uint32_t)request->sentinel;
 }
 

@@ -35,6 +35,12 @@ struct seccomp_patch {
     struct sock_filter open;
 };
 
+/* Where an argument is compared with an id of whoever loads the filter. */
+struct seccomp_id {
+    uint16_t at;
+    bool group; /* else the user */
+};
+
 /* One filter of a set. */
 struct seccomp_set {
     const char *name;
@@ -42,8 +48,10 @@ struct seccomp_set {
     uint32_t opened; /* groups, a bit each */
     const struct sock_filter *code;
     const struct seccomp_patch *patches;
+    const struct seccomp_id *ids;
     uint16_t length;
     uint16_t patch_count;
+    uint16_t id_count;
     uint16_t sentinel; /* the return whose errno is the run's own */
 };
 

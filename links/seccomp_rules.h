@@ -160,6 +160,10 @@ static const struct seccomp_filter_name seccomp_filter_names[] = {
  * without the patch cannot pass for a patched one. */
 #define SENTINEL_UNPATCHED 4095
 
+/* The user and the group of whoever loads the filter, before they are patched. */
+#define OWN_USER  0x7fedf00du
+#define OWN_GROUP 0x7fedf00eu
+
 #define FAMILY_UNIX    1
 #define FAMILY_NETLINK 16
 /* AF_INET 2 and AF_INET6 10 differ in bit 3 only. */
@@ -248,6 +252,12 @@ static const struct seccomp_rule seccomp_rules[] = {
     RULE("unshare", PRIV_USERNS, BOTH, EPERM, "unshare", BITS(0, UNSHARE_OTHER))
     RULE("unshare-high", PRIV_USERNS, BOTH, EPERM, "unshare", HIGH_BITS(0, ~0u))
     RULE("setns", PRIV_USERNS, BOTH, EPERM, "setns", ALWAYS)
+    /* Ids that the user namespace does not have: the kernel says EINVAL, and outside it says EPERM, on which
+     * fakeroot and whatever unpacks as an ordinary user go on. A namespace inside has other ids. */
+    RULE("owner-user", PRIV_USERNS, NAMESPACE, EPERM, "chown lchown fchown", NOT(1, ~0u), NOT(1, OWN_USER))
+    RULE("owner-group", PRIV_USERNS, NAMESPACE, EPERM, "chown lchown fchown", NOT(2, ~0u), NOT(2, OWN_GROUP))
+    RULE("owner-user-at", PRIV_USERNS, NAMESPACE, EPERM, "fchownat", NOT(2, ~0u), NOT(2, OWN_USER))
+    RULE("owner-group-at", PRIV_USERNS, NAMESPACE, EPERM, "fchownat", NOT(3, ~0u), NOT(3, OWN_GROUP))
 
     /* -- inter-process communication: Landlock has no rights for these */
     RULE("keyring", IPC_KEYRING, BOTH, EPERM, "add_key request_key keyctl", ALWAYS)

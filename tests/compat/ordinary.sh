@@ -1,5 +1,5 @@
 #!/bin/bash
-# ordinary.sh - eleven ordinary actions with the network cut, each as a row of its own, and places for a workspace.
+# ordinary.sh - a dozen ordinary actions with the network cut, each as a row of its own, and places for a workspace.
 #
 # Should:  know each backend's answer by heart: where an action cannot work, which errno says so.
 # Mustn't: take a failure outside for one of the sandbox: each action is done outside first.
@@ -88,6 +88,16 @@ def rename():
         os.unlink('to/file'); os.rmdir('to/deep')
     finally: os.rmdir('from'); os.rmdir('to')
 
+def owner():
+    open('mine', 'w').close()
+    try:
+        for call in os.chown, os.lchown:
+            call('mine', os.getuid(), os.getgid()); call('mine', -1, -1)
+            for user, group in (0, -1), (-1, 0), (12345, 12345):
+                try: call('mine', user, group); print('given to', user, group)
+                except PermissionError: pass
+    finally: os.unlink('mine')
+
 def terminal():
     ours, theirs = pty.openpty()
     os.write(theirs, b'hello\n')
@@ -125,6 +135,7 @@ listener|$unix|a Unix listener in the workspace
 shm|EACCES|a file in /dev/shm
 link|done|a hard link
 rename|done|a rename across directories
+owner|done|one's own file: given to oneself, EPERM for others
 terminal|out of pty devices|openpty
 ROWS
 options=()

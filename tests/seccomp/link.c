@@ -366,6 +366,11 @@ static bool loads(const struct filter *generated, const char *set, uint32_t grou
         test_skip("the link is undumpable: its memory can be read by root only");
     filter = *generated;
     filter_open(&filter, groups, 777);
+    for (int i = 0; i < filter.length; i++)
+        if (filter.code[i].code == FILTER_IF_EQUAL && filter.code[i].k == OWN_USER)
+            filter.code[i].k = geteuid();
+        else if (filter.code[i].code == FILTER_IF_EQUAL && filter.code[i].k == OWN_GROUP)
+            filter.code[i].k = getegid();
     return length == filter.length && memcmp(code, filter.code, sizeof(code[0]) * (size_t)length) == 0;
 }
 
@@ -395,6 +400,25 @@ TEST_EACH(loads_what_was_generated, struct seccomp_filter_name, seccomp_filter_n
         if (!has_exact(row->set, groups) && !check(loads(&generated, row->set, groups)))
             test_note("with group %d open", group);
     }
+}
+
+/* As outside of any user namespace: what is one's own can be given to oneself alone. */
+TEST(own_ids_are_those_of_the_caller)
+{
+    static const char give[] =
+        "f=$(mktemp) && exec 9>$f && u=$(id -u) g=$(id -g) && LC_ALL=C && export LC_ALL || exit 9;"
+        "for o in $u $u:$g :$g $((u + 1)) $((u + 1)):$g :$((g + 1)) $u:$((g + 1)); do "
+        "for h in '' -h; do chown $h $o $f 2>&1 | sed 's/.*: //'; done; echo =; done; rm $f";
+    struct outcome outcome;
+
+    run(&outcome, NULL,
+        (const char *const[]){"--set", "namespace", "--sentinel", "300", "--", "/bin/sh", "-c", give, NULL});
+    check_int(outcome.status, 0);
+    check_str(outcome.out, "=\n=\n=\n"
+                           "Operation not permitted\nOperation not permitted\n=\n"
+                           "Operation not permitted\nOperation not permitted\n=\n"
+                           "Operation not permitted\nOperation not permitted\n=\n"
+                           "Operation not permitted\nOperation not permitted\n=\n");
 }
 
 TEST(takes_the_filter_for_just_this_choice)
