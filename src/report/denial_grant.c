@@ -22,10 +22,14 @@
 static const bool in_directory[DENIAL_OPERATIONS] = {
     [DENIAL_CREATE] = true, [DENIAL_REMOVE] = true, [DENIAL_RENAME] = true, [DENIAL_LINK] = true};
 
-/* Too much to be proposed: everything, a home or what is above one, or a directory at the very top. */
+static const char shared_memory[] = "/dev/shm";
+
+/* Too much to be proposed: everything, a home or what is above one, a directory at the very top, or what all
+ * programs share. */
 static bool is_wide(const struct resolved *resolved, const char *path)
 {
-    if (strrchr(path, '/') == path || (resolved->home && path_contains(path, resolved->home)))
+    if (strrchr(path, '/') == path || strcmp(path, shared_memory) == 0 ||
+        (resolved->home && path_contains(path, resolved->home)))
         return true;
     for (size_t i = 0; i < resolved->env.count; i++)
         if (strncmp(resolved->env.items[i], "HOME=", 5) == 0 &&
@@ -37,7 +41,8 @@ static bool is_wide(const struct resolved *resolved, const char *path)
 /* A file of the kernel's own: no policy grants one. */
 static bool is_kernels(const char *path)
 {
-    return path_contains("/proc", path) || path_contains("/sys", path) || path_contains("/dev", path);
+    return path_contains("/proc", path) || path_contains("/sys", path) ||
+           (path_contains("/dev", path) && !path_contains(shared_memory, path));
 }
 
 /* @wide: gets what was too much, as a warning */

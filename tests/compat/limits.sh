@@ -45,6 +45,7 @@ else
 fi
 refuses "a user namespace: EPERM" 'Operation not permitted' 'unshare -U true'
 does "set-id bits: EPERM for these, other modes work" ': >f; if chmod 4755 f 2>err; then exit 1; fi; grep -q "not permitted" err; chmod 755 f; test "$(stat -c %a f)" = 755'
+refuses "a directory's set-group-id bit: EPERM" 'not permitted' 'mkdir -p g; chmod g+s g'
 if views; then
     run confined --protect "$w/f" -- sh -c 'echo x >f; mv f g; rm -f f; : >h && mv h i && rm i'
     is "--protect holds a file, and nothing beside it" "$status $(stat -c %s "$w/f") $(grep -c 'Read-only file system' <<<"$err")$(grep -c 'Device or resource busy' <<<"$err")" "0 0 12"
@@ -54,6 +55,9 @@ else
     run confined --protect "$w/f" -- true
     is "--protect is refused, by name" "$status $(field error.code) $(field error.surface)" "125 SANDBOX_UNAVAILABLE fs.protected"
     refuses "SysV shared memory: EPERM" 'not permitted' 'ipcmk -M 1000'
+    options=(--open ipc.sysv)
+    does "--open ipc.sysv: it works" 'number=$(ipcmk -M 1000) && ipcrm -m "${number##* }"'
+    options=()
 fi
 if outside sh -c 'command -v gdb' >/dev/null 2>&1; then
     words='not permitted|Permission denied|Could not attach'
