@@ -261,22 +261,22 @@ static void tell_left(const struct strings *left, const char *why, struct text *
         text_addf(text, "confine: %s: %zu more\n", why, left->count - 5);
 }
 
-/* What was named and is not there inside: no refusal, so nothing was proposed for it. */
-static void tell_absent(const json_t *report, struct text *text)
+/* What is no refusal that anybody saw, so nothing was proposed for it: the run has warned of it. */
+static void tell_warnings(const json_t *report, const char *reason, struct text *text)
 {
     const json_t *warnings = json_object_get(report, "warnings");
-    static const char reason[] = ABSENT_REASON ":";
 
     for (size_t i = 0; i < json_array_size(warnings); i++) {
         const char *warning = json_string_value(json_array_get(warnings, i));
 
-        if (warning && strncmp(warning, reason, sizeof(reason) - 1) == 0)
+        if (warning && strncmp(warning, reason, strlen(reason)) == 0)
             text_addf(text, "confine: warning: %s\n", warning);
     }
 }
 
 static void tell(const struct learning *learning, bool verify, bool held)
 {
+    static const char no_loopback[] = "no-loopback:"; /* sockets are refused before anybody sees them */
     struct text text = {0};
 
     if (learning->options->verbosity < 0)
@@ -285,17 +285,19 @@ static void tell(const struct learning *learning, bool verify, bool held)
     tell_left(&learning->proposal.by_mode, "its mode or owner refuses it as well, so no policy is enough",
               &text);
     tell_left(&learning->proposal.risky, "not proposed", &text);
-    tell_absent(learning->report, &text);
+    tell_warnings(learning->report, ABSENT_REASON ":", &text);
+    if (learning->status != 0)
+        tell_warnings(learning->report, no_loopback, &text);
     if (!is_complete(learning->report))
         text_add(&text, "confine: not all that was refused has been seen\n");
     if (verify && held && learning->status != 0)
         text_addf(&text,
-                  "confine: nothing was refused by the sandbox, but the command ended with %d: what it would "
-                  "do beyond that is not in the proposal\n",
+                  "confine: no refused access was observed, but the command ended with %d: what it would "
+                  "do beyond that, and what the system call filter refuses, is not in the proposal\n",
                   learning->status);
     else if (verify)
         text_addf(&text, "confine: the proposal %s; the command ended with %d\n",
-                  held ? "holds: nothing was refused by the sandbox"
+                  held ? "holds: no refused access was observed"
                        : "does not hold: something was refused still",
                   learning->status);
     else

@@ -105,8 +105,11 @@ for backend in namespace landlock; do
     result $? "$backend: the last line has it"
     learn -b $backend --verify -- sh -c 'exit 7'
     check "$backend: nor with --verify" 0 '"write" not in d'
-    grep -q 'nothing was refused by the sandbox, but the command ended with 7' "$dir/err" && ! grep -q 'holds' "$dir/err"
+    grep -q 'no refused access was observed, but the command ended with 7' "$dir/err" && ! grep -q 'holds' "$dir/err"
     result $? "$backend: but it does not read as success"
+    warned=$(grep -c '^confine: warning: no-loopback: .* --network host' "$dir/err")
+    [ "$warned" = "$([ $backend = landlock ] && echo 1 || echo 0)" ]
+    result $? "$backend: and what is refused unseen is said"
 done
 # The start directory is shown in a private place, and can be read there.
 shown=$(mktemp -d /tmp/confine-learn.XXXXXX)
