@@ -43,4 +43,12 @@ for option in $(sed -n 's/^  \(-.,\|   \) --\([a-z-]*\).*/\2/p' "$here/golden/he
 done
 [ ! -s "$dir/why" ]
 result $? "run takes nothing that the contract does not have"
+# Where it is installed, its links lead to pages that are there; the map of the code stays with the code.
+doc=$CONFINE_STAGE/share/doc/confine links=0
+for link in $(grep -oE '\]\([a-zA-Z/]+\.md' "$doc/README.md" | cut -c3-); do
+    links=$((links + 1))
+    [ "$link" = HACKING.md ] || [ -s "$doc/$link" ] || why "$link is not installed"
+done
+[ ! -s "$dir/why" ] && [ "$links" -ge 5 ]
+result $? "what the README leads to is installed with it"
 finish
