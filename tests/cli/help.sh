@@ -51,4 +51,11 @@ for link in $(grep -oE '\]\([a-zA-Z/]+\.md' "$doc/README.md" | cut -c3-); do
 done
 [ ! -s "$dir/why" ] && [ "$links" -ge 5 ]
 result $? "what the README leads to is installed with it"
+# And the policy that it shows is one.
+sed -n '/^    {"policy": 1/,/}}$/p' "$doc/README.md" >"$dir/agent.json"
+call "$confine" policy --policy "$dir/agent.json" -w . --json
+[ "$status" -eq 0 ] && python3 -c 'import json, sys
+seen = json.load(open(sys.argv[1]))
+sys.exit(0 if len(seen["network.allow"]) == 2 and seen["write"][0]["value"] == "~/.agent" and seen["limits.time"]["from"]["layer"] == "file" else "another policy")' "$dir/out" 2>>"$dir/why"
+result $? "the policy that the README shows is one"
 finish
