@@ -431,6 +431,49 @@ static bool is_kernel_type(uint64_t magic)
     return false;
 }
 
+/* Is it of a type on which nobody listens? */
+static bool is_silent_type(uint64_t magic)
+{
+    static const uint64_t silent[] = {
+        MAGIC_DEVPTS, UINT64_C(0x73717368), /* squashfs, of which there may be hundreds */
+        UINT64_C(0x6e736673),               /* nsfs, likewise */
+        UINT64_C(0x19800202),               /* mqueue */
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(silent); i++)
+        if (silent[i] == magic)
+            return true;
+    return is_kernel_type(magic);
+}
+
+/* Is something mounted on it? Then it is a directory, and its name need not be asked for. */
+static bool carries_mount(const struct mount_table *table, const struct mount_row *row)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (table->rows[i].above == row->id && table->rows[i].id != row->id)
+            return true;
+    return false;
+}
+
+int socket_mounts(struct mount_table *table, int (*visit)(const char *path, void *data), void *data)
+{
+    int r = mounts_look(table);
+
+    for (size_t i = 0; i < table->count && r == 0; i++) {
+        struct mount_row *row = &table->rows[i];
+        struct stat object;
+
+        if (is_silent_type(row->magic) || carries_mount(table, row))
+            continue;
+        r = mounts_name(table, row);
+        if (r == 0 && row->point[0] == '/' && lstat(row->point, &object) == 0 && S_ISSOCK(object.st_mode))
+            r = visit(row->point, data);
+        else if (r == -ENOENT)
+            r = 0;
+    }
+    return r;
+}
+
 static int find_kernel_mounts(struct mount_table *table, bool settings, struct strings *processes,
                               struct strings *others)
 {

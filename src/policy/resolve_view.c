@@ -191,38 +191,82 @@ static bool is_socket_apart(const struct resolved *resolved, const char *name)
     return fd != -ELOOP;
 }
 
+/* Takes a socket that a view would show, if there is one of this name. Return: 0, 1 when there are too many,
+ * -ENOMEM with the error set. */
+static int take_socket(const char *path, void *data)
+{
+    struct resolving *resolving = data;
+    struct strings *sockets = &resolving->resolved->view.sockets;
+    struct stat st;
+
+    if (is_socket_apart(resolving->resolved, path) || lstat(path, &st) != 0 || !S_ISSOCK(st.st_mode) ||
+        is_granted_socket(resolving->resolved, path))
+        return 0;
+    if (sockets->count == SOCKETS_MAX)
+        return 1;
+    return add_canonical(resolving, sockets, path, S_IFSOCK);
+}
+
+/* `/path`, `unix:///path`, `unix:path=/path,…`. Return: as take_socket(). */
+static int take_variable(struct resolving *resolving, const char *name)
+{
+    const char *value = env_value(resolving->env, name);
+    const char *begin = value ? strchr(value, '/') : NULL;
+    char path[108]; /* a socket has no longer name */
+    size_t length;
+
+    while (begin && begin[1] == '/')
+        begin++;
+    length = begin ? strcspn(begin, ",;") : 0;
+    if (length == 0 || length >= sizeof(path))
+        return 0;
+    memcpy(path, begin, length);
+    path[length] = '\0';
+    return take_socket(path, resolving);
+}
+
+/* The kernel's list has what somebody listens on in this network namespace. A container has sockets of
+ * others, by a mount: the caller's variables tell of them, or they are mounts themselves. Return: as
+ * take_socket(). */
+static int find_foreign_sockets(struct resolving *resolving)
+{
+    static const char *const variables[] = {"SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST",
+                                            "CONTAINER_HOST", "PULSE_SERVER"};
+    int r = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(variables) && r == 0; i++)
+        r = take_variable(resolving, variables[i]);
+    if (r == 0)
+        r = socket_mounts(&resolving->mounts, take_socket, resolving);
+    return r == -ENOMEM && resolving->error->code == ERROR_NONE ? error_no_memory(resolving->error) : r;
+}
+
 /* Every name of the kernel's list on which somebody listens: the flag of a listening socket is set. */
 static int find_sockets(struct resolving *resolving)
 {
-    struct strings *sockets = &resolving->resolved->view.sockets;
-    FILE *list = fopen("/proc/net/unix", "re");
     _cleanup_free_ char *room = malloc(LIST_PIECE);
+    int r = find_foreign_sockets(resolving);
+    bool unknown = r != 0;
     char line[512];
-    int r = 0;
+    FILE *list;
 
+    if (r == -ENOMEM)
+        return r;
+    list = fopen("/proc/net/unix", "re");
     if (list && room)
         setvbuf(list, room, _IOFBF, LIST_PIECE); /* the kernel walks over all sockets for each piece */
-    while (list && r == 0 && fgets(line, sizeof(line), list)) {
+    for (r = 0; list && r == 0 && fgets(line, sizeof(line), list);) {
         char *path = strchr(line, '/');
-        struct stat st;
 
         if (!path)
             continue;
         path[strcspn(path, "\n")] = '\0';
-        if (is_socket_apart(resolving->resolved, path))
-            continue;
-        if (lstat(path, &st) != 0 || !S_ISSOCK(st.st_mode))
-            continue;
-        if (is_granted_socket(resolving->resolved, path))
-            continue;
-        if (sockets->count == SOCKETS_MAX)
-            break;
-        r = add_canonical(resolving, sockets, path, S_IFSOCK);
+        r = take_socket(path, resolving);
     }
-    resolving->resolved->view.sockets_unknown = !list || !feof(list);
+    resolving->resolved->view.sockets_unknown = unknown || !list || !feof(list);
     if (list)
         fclose(list);
-    return r;
+    return r < 0 ? r : 0;
 }
 
 size_t resolved_forget_sockets(struct resolved *resolved)

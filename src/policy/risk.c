@@ -165,6 +165,8 @@ static const struct service {
     {"/tmux-", false, "it types into terminals outside"},
     {"/screen/", false, "it types into terminals outside"},
     {"/S.gpg-agent", false, "it signs and decrypts with the keys of gnupg"},
+    {"/ssh-agent", false, "it signs with the keys of ssh"}, /* where containers have it */
+    {"/ssh-auth.sock", false, "it signs with the keys of ssh"},
     {"/keyring/", false, "it has the user's keyring"},
     {"/emacs", false, "it runs what it is told"},
     {"/vscode-", false, "it runs what it is told"},

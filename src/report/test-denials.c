@@ -282,6 +282,8 @@ static const struct grant_row {
      "would hand over the service there (the user's bus starts programs outside)", SURFACE_UNIX_PATH},
     {"the agent of ssh", "/srv/agent", DENIAL_CONNECT, NULL,
      "would hand over $SSH_AUTH_SOCK (signs with the keys of ssh)", SURFACE_UNIX_PATH},
+    {"the agent of a container", "/ssh-agent", DENIAL_CONNECT, NULL,
+     "would hand over the service there (it signs with the keys of ssh)", SURFACE_UNIX_PATH},
     {"another service", "/srv/db.sock", DENIAL_CONNECT, "--socket /srv/db.sock", NULL, SURFACE_UNIX_PATH},
 };
 

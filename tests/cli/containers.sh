@@ -114,6 +114,57 @@ else
     skip 'no home' "$(head -n 1 "$dir/err")"
 fi
 
+# Services of another network namespace, of which the kernel's list says nothing here: a socket that is a mount, and one in a
+# directory that is, which a variable names.
+if [ -n "${usable[1]:-}" ]; then
+    world=(unshare -mn) back=()
+    [ "$(id -u)" -eq 0 ] || world=(unshare -Urmn) back=(unshare -U --map-user="$(id -u)" --map-group="$(id -g)")
+    mkdir -p "$dir/host/d" "$dir/far/d"
+    : >"$dir/far/agent"
+    chmod 755 "$dir/host" "$dir/host/d" "$dir/far" "$dir/far/d"
+    python3 - "$dir/host/agent" "$dir/host/d/agent" <<'PY' &
+import os, socket, sys, time
+listeners = []
+for name in sys.argv[1:]:
+    listeners.append(socket.socket(socket.AF_UNIX))
+    listeners[-1].bind(name)
+    listeners[-1].listen(8)
+    os.chmod(name, 0o777)
+open(os.path.dirname(sys.argv[1]) + "/ready", "w")
+time.sleep(120) # it is ended before
+PY
+    listener=$!
+    cat >"$dir/w/connect.py" <<'PY'
+import os, socket, sys
+for name in sys.argv[1:]:
+    try:
+        socket.socket(socket.AF_UNIX).connect(name)
+        print("reached")
+    except OSError as error:
+        print("refused")
+PY
+    await test -e "$dir/host/ready"
+    far() { # WORD...: in that world
+        call "${world[@]}" sh -c 'mount --bind "$1/host/agent" "$1/far/agent" && mount --bind "$1/host/d" "$1/far/d" && cd "$1/w" && shift && exec "$@"' sh \
+            "$dir" "${back[@]}" env SSH_AUTH_SOCK="$dir/far/d/agent" "$@"
+    }
+    connect=(python3 connect.py "$dir/far/agent" "$dir/far/d/agent")
+    far "${connect[@]}"
+    is outside "$(tr '\n' ' ' <"$dir/out")" 'reached reached '
+    result $? 'sockets of another network namespace are reached unconfined'
+    for backend in namespace bubblewrap; do
+        far "$confine" probe -b $backend --json
+        grep -q '"usable": true' "$dir/out" || { skip "$backend: sockets of others" 'not there'; continue; }
+        far "$confine" run -q -b $backend -w . -- "${connect[@]}"
+        is inside "$(tr '\n' ' ' <"$dir/out")" 'refused refused '
+        result $? "$backend: and masked"
+        far "$confine" run -q -b $backend -w . --socket "$dir/far/agent" -- "${connect[@]}"
+        is inside "$(tr '\n' ' ' <"$dir/out")" 'reached refused '
+        result $? "$backend: unless one is granted"
+    done
+    kill "$listener"
+fi
+
 # A home that cannot be written, and a session or a list of hosts that cannot be had.
 if [ -n "${usable[1]:-}" ]; then
     mkdir -m 755 "$dir/ro" && mkdir -m 500 "$dir/ro/confine"
