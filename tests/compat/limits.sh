@@ -45,6 +45,9 @@ else
 fi
 refuses "a user namespace: EPERM" 'Operation not permitted' 'unshare -U true'
 does "set-id bits: EPERM for these, other modes work" ': >f; if chmod 4755 f 2>err; then exit 1; fi; grep -q "not permitted" err; chmod 755 f; test "$(stat -c %a f)" = 755'
+words='not permitted'
+if views; then words='Invalid argument|not permitted'; fi
+refuses "becoming another user: $words" "$words" 'python3 -c "import os; os.setuid(os.getuid() + 1)"'
 refuses "a directory's set-group-id bit: EPERM" 'not permitted' 'mkdir -p g; chmod g+s g'
 if views; then
     run confined --protect "$w/f" -- sh -c 'echo x >f; mv f g; rm -f f; : >h && mv h i && rm i'
