@@ -49,6 +49,7 @@ static const struct bad_row {
      "confine --version"},
     {"what another sandbox calls it", "--memory 1G -- true", "unknown-option", "--memory",
      "--limit memory=SIZE"},
+    {"what is so anyway", "--dev /dev -- true", "unknown-option", "--dev", "a /dev of its own"},
     {"the same with an equals sign", "--ro-bind=/ -- true", "unknown-option", "--ro-bind=/", "--read PATH"},
     {"short unknown", "-x -- true", "unknown-option", "-x", "confine help run"},
     {"short bundle", "-qv -- true", "unknown-option", "-qv", "a letter stands alone"},
