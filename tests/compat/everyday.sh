@@ -125,7 +125,7 @@ is "--timeout of one that cleans up" "$status $(cat "$w/cleaned")" "124 cleaned"
 # A signal to confine, as a terminal's Ctrl-C or a service manager sends it. setsid: a background job ignores SIGINT.
 for signal in INT:130 TERM:143 HUP:129 QUIT:131; do
     rm -f "$w/started"
-    cat >"$test_dir/signal.py" <<'PY'
+    cat >"$test_dir/send.py" <<'PY'
 import os, signal, subprocess, sys, time
 started, number, argv = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
@@ -136,7 +136,7 @@ time.sleep(0.1)
 p.send_signal(number)
 sys.exit(p.wait())
 PY
-    run env -i PATH="$path" HOME="$home" CONFINE_MARK="$test_dir" TMPDIR="$tmp" /usr/bin/python3 "$test_dir/signal.py" "$w/started" "$(kill -l "${signal%:*}")" \
+    run env -i PATH="$path" HOME="$home" CONFINE_MARK="$test_dir" TMPDIR="$tmp" /usr/bin/python3 "$test_dir/send.py" "$w/started" "$(kill -l "${signal%:*}")" \
         "$confine" run -q --backend "$backend" -w "$w" -- sh -c 'echo >started; exec sleep 100'
     is "SIG${signal%:*} to confine ends the command: ${signal#*:}" "$status" "${signal#*:}"
     is "and nothing stays" "$(marked | grep -c 'sleep 100')" 0
