@@ -183,6 +183,20 @@ static const struct service {
     {"/1password/", false, "it has keys and passwords"},
 };
 
+#define SECRET "the secret there"
+#define SCREEN "who has it sees and presses every key"
+
+/* What is one wherever it lies, known by a part of the path: each login has another name for it. */
+static const struct {
+    const char *part;
+    struct set_item item;
+} secrets[] = {
+    {"/krb5cc", {SECRET, "tickets of Kerberos", false}},
+    {"/xauth_", {SECRET, SCREEN, false}},
+    {"/.Xauthority", {SECRET, SCREEN, false}},
+    {"/.mutter-Xwaylandauth.", {SECRET, SCREEN, false}},
+};
+
 enum kind { KIND_LATER = 0, KIND_SECRET, KIND_AGENT };
 
 /* One name of an item, or what that leads to. */
@@ -400,6 +414,9 @@ static const struct set_item *find_later(const char *path)
 /* What is hidden in a directory is so in one that is granted, too. */
 static const struct set_item *find_secret(const char *path)
 {
+    for (size_t i = 0; i < ARRAY_SIZE(secrets); i++)
+        if (strstr(path, secrets[i].part))
+            return &secrets[i].item;
     return find_place(&(struct asking){path, false}, KIND_SECRET);
 }
 
