@@ -18,13 +18,13 @@ static union name local_name(const char *path)
     return name;
 }
 
-static int prepare_path(struct trial *trial, int type)
+static int prepare_path(struct trial *trial, const char *directory, int type)
 {
     union name name;
     int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), result = place_keep(trial, 0, fd);
 
     if (result == 0)
-        result = place_join(trial->order.path[0], trial->dir, "s");
+        result = place_join(trial->order.path[0], directory, "s");
     if (result < 0)
         return result;
     if (strlen(trial->order.path[0]) >= sizeof(name.local.sun_path))
@@ -36,12 +36,17 @@ static int prepare_path(struct trial *trial, int type)
 
 static int prepare_path_stream(struct trial *trial)
 {
-    return prepare_path(trial, SOCK_STREAM);
+    return prepare_path(trial, trial->dir, SOCK_STREAM);
+}
+
+static int prepare_inner_stream(struct trial *trial)
+{
+    return prepare_path(trial, trial->order.inner, SOCK_STREAM);
 }
 
 static int prepare_path_datagram(struct trial *trial)
 {
-    return prepare_path(trial, SOCK_DGRAM);
+    return prepare_path(trial, trial->dir, SOCK_DGRAM);
 }
 
 static int act_path_stream(const struct order *order, struct answer *answer)
@@ -189,5 +194,8 @@ const struct attempt local_attempts[] = {
           "send to a service from one end of a pair", prepare_path_datagram, act_path_pair, look_received),
     LOCAL("NET-40", BEFORE_START | IN_WORKSPACE, "symlink(outside/s, inner/s); connect(s)",
           "connect to a service through a symbolic link", prepare_path_stream, act_path_link, look_accepted),
+    LOCAL("NET-88", BEFORE_START | IN_WORKSPACE, "connect(inner/s)",
+          "connect to a service in the workspace of before the start", prepare_inner_stream, act_path_stream,
+          look_accepted),
     {0},
 };

@@ -269,10 +269,23 @@ static void claim_network(struct builder *b)
                    CHECK(NET_OTHER, SECCOMP, SENTINEL, NONE, .self_contained = true));
 }
 
+/* Which services are reached all the same. No mount of bubblewrap's lies below what is writable. */
+static const char *find_unmasked(const struct builder *b)
+{
+    const struct view *view = &b->resolved->view;
+
+    if (view->sockets_unknown)
+        return "too-many-sockets";
+    for (size_t i = 0; i < view->sockets.count && b->plan->foreign; i++)
+        if (resolved_under_writable(b->resolved, view->sockets.items[i]))
+            return "sockets-in-writable";
+    return "sockets-of-later";
+}
+
 static void claim_ipc(struct builder *b)
 {
     static const enum surface surfaces[] = {SURFACE_IPC_SYSV, SURFACE_IPC_MQUEUE};
-    const char *left = b->resolved->view.sockets_unknown ? "too-many-sockets" : "sockets-of-later";
+    const char *left = find_unmasked(b);
     int abi = b->host->landlock_abi;
 
     for (size_t i = 0; i < ARRAY_SIZE(surfaces); i++) {

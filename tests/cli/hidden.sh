@@ -252,6 +252,14 @@ for named in namespace bubblewrap; do
     rm -f "$place/other/socket.reached"
 done
 stop_listening "$place/other/socket"
+if [ -x /usr/bin/bwrap ]; then
+    listen_on "$PWD/socket"
+    call "$confine" run -q -b bubblewrap -w . --report "$dir/report" -- python3 connect.py "$PWD/socket"
+    said="$(cat "$dir/out") $(claim unix.path)"
+    [ "$said" = 'Permission denied enforced None' ] || is bubblewrap "$said" 'reached partial sockets-in-writable'
+    result $? 'bubblewrap: a service in the workspace is not called masked'
+    stop_listening "$PWD/socket"
+fi
 
 # More services than masks are laid on (Landlock holds them all, from ABI 9 on): said, not passed over.
 mkdir "$HOME/many"
