@@ -45,6 +45,19 @@ else
 fi
 refuses "a user namespace: EPERM" 'Operation not permitted' 'unshare -U true'
 does "set-id bits: EPERM for these, other modes work" ': >f; if chmod 4755 f 2>err; then exit 1; fi; grep -q "not permitted" err; chmod 755 f; test "$(stat -c %a f)" = 755'
+words='EPERM' read_only='Permission denied'
+if views; then words='EACCES' read_only='Read-only file system'; fi
+cat >"$w/queue.py" <<'PY'
+import ctypes, errno, os, sys
+libc = ctypes.CDLL('librt.so.1', use_errno=True)
+name = b'/confine-test-%d' % os.getpid()
+if libc.mq_open(name, os.O_CREAT | os.O_RDWR, 0o600, None) < 0: sys.exit(errno.errorcode[ctypes.get_errno()])
+libc.mq_unlink(name)
+PY
+own "$w/queue.py"
+is "outside: POSIX message queues" "$(cd "$w" && outside python3 queue.py 2>&1 && echo done)" done
+refuses "POSIX message queues: $words" "$words" 'python3 queue.py'
+refuses "a file of one's own in /proc: $read_only" "$read_only" 'echo 500 >/proc/self/oom_score_adj'
 words='not permitted'
 if views; then words='Invalid argument|not permitted'; fi
 refuses "becoming another user: $words" "$words" 'python3 -c "import os; os.setuid(os.getuid() + 1)"'
