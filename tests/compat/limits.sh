@@ -58,6 +58,9 @@ own "$w/queue.py"
 is "outside: POSIX message queues" "$(cd "$w" && outside python3 queue.py 2>&1 && echo done)" done
 refuses "POSIX message queues: $words" "$words" 'python3 queue.py'
 refuses "a file of one's own in /proc: $read_only" "$read_only" 'echo 500 >/proc/self/oom_score_adj'
+owner=0
+if views; then owner=65534; fi
+is "root's files: owner $owner" "$(confined -q -- stat -c %u /usr)" "$owner"
 words='not permitted'
 if views; then words='Invalid argument|not permitted'; fi
 refuses "becoming another user: $words" "$words" 'python3 -c "import os; os.setuid(os.getuid() + 1)"'
