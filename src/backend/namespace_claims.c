@@ -275,7 +275,7 @@ static const char *find_unmasked(const struct builder *b)
     const struct view *view = &b->resolved->view;
 
     if (view->sockets_unknown)
-        return "too-many-sockets";
+        return "sockets-unmasked";
     for (size_t i = 0; i < view->sockets.count && b->plan->foreign; i++)
         if (resolved_under_writable(b->resolved, view->sockets.items[i]))
             return "sockets-in-writable";

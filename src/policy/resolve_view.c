@@ -176,6 +176,8 @@ bool resolved_apart(const struct resolved *resolved, const char *path)
 }
 
 #define LIST_PIECE 4096
+#define UNIX_INODE                                                                                           \
+    37 /* where the inode stands in a line of /proc/net/unix, behind the colon; then the name */
 
 /* Is the socket of this name, as whoever listens on it has written it, seen in no view? The name may lead
  * through links. */
@@ -241,6 +243,19 @@ static int find_foreign_sockets(struct resolving *resolving)
     return r == -ENOMEM && resolving->error->code == ERROR_NONE ? error_no_memory(resolving->error) : r;
 }
 
+/* A name that is relative to where whoever has bound it was then: nobody else knows what it names. */
+static bool is_relative(const char *line)
+{
+    const char *colon = strchr(line, ':'), *name;
+
+    if (!colon || strlen(colon) <= UNIX_INODE)
+        return false;
+    name = colon + UNIX_INODE;
+    name += strspn(name, " ");
+    name += strspn(name, "0123456789");
+    return name[0] == ' ' && name[1] != '/' && name[1] != '@' && name[1] != '\n' && name[1] != '\0';
+}
+
 /* Every name of the kernel's list on which somebody listens: the flag of a listening socket is set. */
 static int find_sockets(struct resolving *resolving)
 {
@@ -258,6 +273,7 @@ static int find_sockets(struct resolving *resolving)
     for (r = 0; list && r == 0 && fgets(line, sizeof(line), list);) {
         char *path = strchr(line, '/');
 
+        unknown = unknown || is_relative(line);
         if (!path)
             continue;
         path[strcspn(path, "\n")] = '\0';

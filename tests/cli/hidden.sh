@@ -277,10 +277,24 @@ PY
 listener=$!
 wait_for "$HOME/many.ready"
 inside true
-is unix.path "$usual - $(claim unix.path)" "$usual - ${usual/sockets-of-later/too-many-sockets}" && [ -n "$usual" ]
+is unix.path "$usual - $(claim unix.path)" "$usual - ${usual/sockets-of-later/sockets-unmasked}" && [ -n "$usual" ]
 result $? 'with more services than are masked, the report says so'
 kill "$listener"
 rm -rf "$HOME/many"*
+python3 -c 'import os, socket, time
+os.chdir(os.environ["HOME"])
+listener = socket.socket(socket.AF_UNIX)
+listener.bind("relative socket")
+listener.listen(1)
+open("relative.ready", "w")
+time.sleep(120)' &
+listener=$!
+wait_for "$HOME/relative.ready"
+inside true
+is unix.path "$usual - $(claim unix.path)" "$usual - ${usual/sockets-of-later/sockets-unmasked}" && [ -n "$usual" ]
+result $? 'so it does with one whose name is relative to a place that nobody knows'
+kill "$listener"
+rm -f "$HOME/relative"*
 mkdir "$place/tmux-1"
 beside -- sh -c "cat '$place/tmux-1/default'; exit 1"
 ! grep -q private-place "$dir/err" || why "$(cat "$dir/err")"
