@@ -176,8 +176,13 @@ static void mount_overlay(const struct namespace *ns, struct namespace_item *ite
     struct statfs seen = {0};
 
     snprintf(target, sizeof(target), "/proc/self/fd/%d", at);
-    if (mount("overlay", target, "overlay", flags, options) != 0)
+    if (mount("overlay", target, "overlay", flags, options) != 0) {
+        if (ns->channel < 0 && item->kind == KIND_COVER) /* who listens begins again with masks */
+            chain_fatal(ns->chain, item->name,
+                        "the kernel lays no overlay here, and names in it can only be masked (`confine run`, "
+                        "or --hide 'PATH?')");
         namespace_cannot(ns, CANNOT_OVERLAY, item->name, errno);
+    }
     if (statfs(item->name, &seen) != 0 || seen.f_type != MOUNT_TYPE_OVERLAY ||
         !(seen.f_flags & ST_RDONLY) != !(flags & MS_RDONLY))
         chain_fatal(ns->chain, item->name, "the kernel reported success but there is no overlay");

@@ -385,6 +385,18 @@ for times in 1 2; do
         result $? "a home that is an overlay, $times deep"
     fi
 done
+# Nobody can begin an exec again: it says what would do.
+overlaid_exec() { call "${apart[@]}" sh -c "$overlaid"' || exit 99; exec '"$back"' "$@"' sh "$confine" exec -q "$backend" --hide '!@credentials' "$@" -- cat "$HOME/a/key"; }
+overlaid_exec --hide "$HOME/a/key"
+if [ "$status" -eq 99 ] || [ "$(stat -f -c %T "$dir")" = overlayfs ]; then
+    skip 'an exec where no name can be left out' "$(head -n 1 "$dir/err")"
+else
+    is status "$status" 125 && is line "$(cat "$dir/err")" "namespace-run: fatal: $HOME/a: the kernel lays no overlay here, and names in it can only be masked (\`confine run\`, or --hide 'PATH?')"
+    result $? 'an exec where no name can be left out'
+    overlaid_exec --hide "$HOME/a/key?"
+    is status "$status" 1 && grep -q 'Permission denied' "$dir/err"
+    result $? 'and what it names as the way out'
+fi
 # What is written into a cache there cannot lie there: it may have a place of its own, as a volume is.
 mkdir -p "$HOME/.cache/confine"
 mounted "${overlaid% && mkdir*}"' && mkdir "'$dir/upper/volume'" && mount --bind "'$dir/upper/volume'" "$HOME/.cache/confine"' \

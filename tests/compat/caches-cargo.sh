@@ -113,7 +113,7 @@ for backend in "${backends[@]}"; do
         filled cargo
     else
         refuses "$backend: what is fetched and not unpacked has no place to go, and cargo says so" \
-            'Permission denied' "$works"
+            'Permission denied|Read-only' "$works"
     fi
     unchanged
 done
