@@ -65,29 +65,82 @@ static struct seen *find(const struct refusal *refusal, uint32_t hash, size_t le
     return NULL;
 }
 
-/* What was typed, or the place of a new one beside it: the end of every shell and pager at a terminal. */
-static bool is_history(const char *name)
+/* `_tmp_7_` and a sum of 32 digits, with which pnpm finds out what it could link its store to. */
+static bool is_link_probe(const char *name)
 {
-    static const char *const fronts[] = {"/.bash_history", "/.zsh_history", "/.sh_history",
-                                         "/.lesshs",       "/.python_hist", "/.node_repl_history"};
-    const char *last = strrchr(name, '/');
+    const char *slash = strrchr(name, '/'), *at = slash ? slash + 1 : name;
+    size_t digits;
 
-    for (size_t i = 0; last && i < ARRAY_SIZE(fronts); i++)
-        if (strncmp(last, fronts[i], strlen(fronts[i])) == 0)
-            return true;
-    return false;
+    if (strncmp(at, "_tmp_", 5) != 0)
+        return false;
+    at += 5;
+    digits = strspn(at, "0123456789");
+    return digits > 0 && at[digits] == '_' && strspn(at + digits + 1, "0123456789abcdef") == 32 &&
+           at[digits + 33] == '\0';
 }
 
-/* Every bash opens its terminal for writing, and every JVM makes a file for its statistics. */
+/* Is it FILE of `/proc/N`, or of `/proc/N/task/N`? */
+static bool is_of_process(const char *name, const char *file)
+{
+    size_t length = strlen(name), tail = strlen(file);
+
+    return strncmp(name, "/proc/", 6) == 0 && length > tail + 6 && strcmp(name + length - tail, file) == 0;
+}
+
+/* Every bash opens its terminal for writing, and keeps what was typed; every JVM makes a file for its
+ * statistics; Python would keep what it has compiled beside the text, which root alone may for what is
+ * installed; a debugger writes by ptrace() where it may not by a file; and Chromium and werkzeug connect a
+ * datagram socket, which sends nothing, to learn which address is theirs. */
+static const struct noise {
+    enum denial_operation operation; /* DENIAL_NOTHING: any */
+    enum { WHOLE = 0, FRONT, LAST_FRONT, PART_BY_MODE, OF_PROCESS, LINK_PROBE } match;
+    const char *text;
+    enum denial_noise noise;
+} noises[] = {
+    {DENIAL_WRITE, WHOLE, "/dev/tty", DENIAL_TERMINAL_OF_SHELL},
+    {DENIAL_NOTHING, FRONT, "/tmp/hsperfdata_", DENIAL_JAVA_PERFORMANCE},
+    {DENIAL_NOTHING, OF_PROCESS, "/coredump_filter", DENIAL_JAVA_PERFORMANCE},
+    {DENIAL_NOTHING, LAST_FRONT, "/.bash_history", DENIAL_HISTORY}, /* or a new one beside it */
+    {DENIAL_NOTHING, LAST_FRONT, "/.zsh_history", DENIAL_HISTORY},
+    {DENIAL_NOTHING, LAST_FRONT, "/.sh_history", DENIAL_HISTORY},
+    {DENIAL_NOTHING, LAST_FRONT, "/.lesshs", DENIAL_HISTORY},
+    {DENIAL_NOTHING, LAST_FRONT, "/.python_hist", DENIAL_HISTORY},
+    {DENIAL_NOTHING, LAST_FRONT, "/.node_repl_history", DENIAL_HISTORY},
+    {DENIAL_NOTHING, LAST_FRONT, "/.viminf", DENIAL_HISTORY},
+    {DENIAL_CREATE, PART_BY_MODE, "/__pycache__", DENIAL_PYTHON_CACHE},
+    {DENIAL_WRITE, OF_PROCESS, "/mem", DENIAL_DEBUGGER_MEMORY},
+    {DENIAL_WRITE, OF_PROCESS, "/comm", DENIAL_PROCESS_HINT},
+    {DENIAL_WRITE, OF_PROCESS, "/oom_score_adj", DENIAL_PROCESS_HINT},
+    {DENIAL_WRITE, OF_PROCESS, "/clear_refs", DENIAL_PROCESS_HINT},
+    {DENIAL_CREATE, LINK_PROBE, NULL, DENIAL_LINK_PROBE},
+    {DENIAL_LINK, LINK_PROBE, NULL, DENIAL_LINK_PROBE},
+    {DENIAL_CONNECT, WHOLE, "[2001:4860:4860::8888]:443", DENIAL_ADDRESS_PROBE},
+    {DENIAL_CONNECT, WHOLE, "10.253.155.219:58162", DENIAL_ADDRESS_PROBE},
+    {DENIAL_CONNECT, WHOLE, "[fd31:f903:5ab5:1::1]:58162", DENIAL_ADDRESS_PROBE},
+};
+
+static bool is_noise(const struct refusal *refusal, const struct noise *noise)
+{
+    const char *name = refusal->name, *last = strrchr(name, '/');
+    enum surface surface = refusal->verdict.surface;
+
+    if ((noise->operation != DENIAL_NOTHING && noise->operation != refusal->operation) ||
+        (noise->noise == DENIAL_ADDRESS_PROBE && surface != SURFACE_NET_UDP) ||
+        (noise->noise == DENIAL_HISTORY && surface != SURFACE_FS_WRITE))
+        return false;
+    return noise->match == WHOLE          ? strcmp(name, noise->text) == 0
+           : noise->match == FRONT        ? strncmp(name, noise->text, strlen(noise->text)) == 0
+           : noise->match == LAST_FRONT   ? last && strncmp(last, noise->text, strlen(noise->text)) == 0
+           : noise->match == PART_BY_MODE ? refusal->by_mode && strstr(name, noise->text)
+           : noise->match == OF_PROCESS   ? is_of_process(name, noise->text)
+                                          : is_link_probe(name);
+}
+
 static enum denial_noise noise_of(const struct refusal *refusal)
 {
-    if (refusal->verdict.surface == SURFACE_FS_WRITE && is_history(refusal->name))
-        return DENIAL_HISTORY;
-    if (refusal->operation == DENIAL_WRITE && strcmp(refusal->name, "/dev/tty") == 0)
-        return DENIAL_TERMINAL_OF_SHELL;
-    if (strncmp(refusal->name, "/tmp/hsperfdata_", 16) == 0 ||
-        (strncmp(refusal->name, "/proc/", 6) == 0 && strstr(refusal->name, "/coredump_filter")))
-        return DENIAL_JAVA_PERFORMANCE;
+    for (size_t i = 0; i < ARRAY_SIZE(noises); i++)
+        if (is_noise(refusal, &noises[i]))
+            return noises[i].noise;
     return DENIAL_NOTABLE;
 }
 

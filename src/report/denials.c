@@ -32,11 +32,18 @@ static const struct operation {
     [DENIAL_IOCTL] = {"ioctl", "controlling"},
 };
 
+/* clang-format off */
 static const char *const noises[DENIAL_NOISES] = {
     [DENIAL_TERMINAL_OF_SHELL] = "shell-terminal",
     [DENIAL_JAVA_PERFORMANCE] = "java-performance",
     [DENIAL_HISTORY] = "history",
+    [DENIAL_PYTHON_CACHE] = "python-cache",
+    [DENIAL_DEBUGGER_MEMORY] = "debugger-memory",
+    [DENIAL_PROCESS_HINT] = "process-hint",
+    [DENIAL_LINK_PROBE] = "link-probe",
+    [DENIAL_ADDRESS_PROBE] = "address-probe",
 };
+/* clang-format on */
 
 static const char *const evidences[DENIAL_EVIDENCES] = {
     [DENIAL_PREDICTED] = "predicted",

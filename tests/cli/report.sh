@@ -57,6 +57,25 @@ result $? "and so are the lines for people"
 call "$confine" run $backend -v -w . --denials on -- sh -c "$tries" "$java" "$outside/x"
 [ "$(grep -c '^confine: refused: ' "$dir/err")" -eq 3 ]
 result $? "unless they ask for everything"
+# So it is with what Python would keep beside what only root may change, with the memory that a debugger also writes by ptrace,
+# with what a process tells of itself and with what pnpm tries links with. Names that are only like these are somebody's own.
+cat >tries.sh <<'SH'
+mkdir /usr/share/__pycache__ "$1/__pycache__"
+for name in /proc/$$/mem /proc/$$/comm /proc/$$/oom_score_adj "$1/_tmp_7_$2$2" "$1/_tmp_7_$2" "$1/_tmp__$2$2"; do
+    (: >>"$name")
+done
+SH
+call "$confine" run $backend -q -w . --report fd:9 -- sh tries.sh "$outside" 0123456789abcdef 9>"$dir/report"
+python3 -c 'import json, os, sys
+items = json.load(open(sys.argv[1]))["denials"]["items"]
+seen = [(i["operation"], i["noise"], i["by_mode"]) for i in items]
+user = os.getuid() != 0
+own = ("create", None, False)
+wanted = [("create", "python-cache" if user else None, user), own, ("write", "debugger-memory", False),
+          ("write", "process-hint", False), ("write", "process-hint", False), ("create", "link-probe", False), own, own]
+sys.exit(0 if seen == wanted else str(items))' "$dir/report" 2>>"$dir/why"
+result $? "so are what Python, debuggers, processes and pnpm try"
+rm tries.sh
 runs "exit 7" 7 exited -w . -- sh -c 'exit 7'
 is "status 7" .outcome.status 7
 runs "a command that exits 125 ran" 125 exited -w . -- sh -c 'exit 125'
