@@ -5,6 +5,7 @@
  * reads a notification by it.
  *
  * Should:  hold calls that change something by its name, and the network's.
+ *          To bind is both: it makes the name of a Unix socket.
  * Mustn't: hold close, fork, read, write or anything else that is called in
  *          numbers: whoever waits for the observer can be interrupted. What
  *          takes a descriptor alone is left out as well: how it was opened has
@@ -83,7 +84,7 @@ static const struct observe_call observe_calls[] = {
     ONE(removexattr, CHANGE, METADATA, OBSERVE_CWD, 0, -1),
     ONE(lremovexattr, CHANGE, METADATA, OBSERVE_CWD, 0, -2),
     ONE(connect, CONNECT, NETWORK, 0, 1, 2),
-    ONE(bind, BIND, NETWORK, 0, 1, 2),
+    ONE(bind, BIND, ALWAYS, 0, 1, 2),
     ONE(sendto, SEND, NETWORK, 0, 4, 5),
     ONE(execve, EXECUTE, READING, OBSERVE_CWD, 0, -1),
     ONE(execveat, EXECUTE, READING, 0, 1, 4),

@@ -112,13 +112,14 @@ static void judge_inet(const struct judge *judge, const struct notify_request *r
     judge_refuse(judge, request, operation, &verdict, name, true, false);
 }
 
-/* Is there a socket of this name out here, which is not there inside? */
-static bool is_socket_outside(const struct target *target)
+/* Is there a socket of this name out here, and none inside? One that is there is what the kernel connects to:
+ * the same, or the command's own in a place that is private. @target: gets its canonical name. */
+static bool is_socket_outside(struct target *target)
 {
     struct stat st;
-    int fd = open_only(AT_FDCWD, target->path, 0);
+    int fd = target->object >= 0 && S_ISSOCK(target->st.st_mode) ? -1 : open_only(AT_FDCWD, target->path, 0);
     bool answer = fd >= 0 && fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) &&
-                  !(target->object >= 0 && st.st_ino == target->st.st_ino && st.st_dev == target->st.st_dev);
+                  path_of(fd, target->path, sizeof(target->path)) > 0;
 
     if (fd >= 0)
         close(fd);
@@ -138,12 +139,11 @@ static void judge_name(const struct judge *judge, const struct notify_request *r
         return;
     }
     target_resolve(&target, (pid_t)request->pid, AT_FDCWD, address->name.sun_path, true);
-    if (!target.outside && (target.path[0] == '/' || target.errnum == ENOENT)) {
-        if (target.path[0] != '/' && address->name.sun_path[0] == '/')
-            memcpy(target.path, address->name.sun_path, strlen(address->name.sun_path) + 1);
-        if (target.path[0] == '/' && is_socket_outside(&target))
-            judge_refuse(judge, request, operation, &verdict, target.path, false, false);
-    }
+    /* Where a directory is missing the way ends before it: the whole name is in a place that is private. */
+    if (target.errnum == ENOENT && address->name.sun_path[0] == '/')
+        memcpy(target.path, address->name.sun_path, strlen(address->name.sun_path) + 1);
+    if (!target.outside && target.path[0] == '/' && is_socket_outside(&target))
+        judge_refuse(judge, request, operation, &verdict, target.path, false, false);
     target_close(&target);
 }
 
