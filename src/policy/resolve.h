@@ -314,6 +314,10 @@ int resolve_workspace(const struct policy *policy, char *const *env, char **ret_
  */
 bool policy_never_grants(const struct policy *policy, char *const *env, enum list list, const char *path);
 
+/* policy_is_shared() - is it a directory where all users keep their files? Granted to who asks for it by
+ * name, and to nobody else. */
+bool policy_is_shared(const char *path);
+
 /* resolved_skip() - note that something optional was left out: who asked (`--protect`), for what, and why it
  * was not done. Return: 0 or -ENOMEM. */
 int resolved_skip(struct resolved *resolved, const char *by, const char *value, const char *why);

@@ -184,16 +184,22 @@ int refuse_wide(struct resolving *resolving, const struct asked *asked, const ch
     return 0;
 }
 
+bool policy_is_shared(const char *path)
+{
+    static const char *const shared[] = {"/tmp", "/var/tmp", "/dev/shm"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(shared); i++)
+        if (strcmp(path, shared[i]) == 0)
+            return true;
+    return false;
+}
+
 /* Never a workspace, but where mounts are missing the only way to run what has their name built in: POSIX
  * semaphores and shared memory, tmpfile(). */
 int refuse_wide_write(struct resolving *resolving, const struct asked *asked, const char *path)
 {
-    static const char *const shared[] = {"/tmp", "/var/tmp", "/dev/shm"};
-
-    for (size_t i = 0; i < ARRAY_SIZE(shared) && asked->named; i++)
-        if (strcmp(path, shared[i]) == 0)
-            return refuse_holding(resolving, asked, path);
-    return refuse_wide(resolving, asked, path);
+    return asked->named && policy_is_shared(path) ? refuse_holding(resolving, asked, path)
+                                                  : refuse_wide(resolving, asked, path);
 }
 
 /* The canonical name of NAME, or what it would be where the end of it is not there yet. Return: owned; NULL:

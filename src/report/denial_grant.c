@@ -22,19 +22,20 @@
 static const bool in_directory[DENIAL_OPERATIONS] = {
     [DENIAL_CREATE] = true, [DENIAL_REMOVE] = true, [DENIAL_RENAME] = true, [DENIAL_LINK] = true};
 
-static const char shared_memory[] = "/dev/shm";
-
-/* Too much to be proposed: everything, a home or what is above one, a directory at the very top, or what all
- * programs share. */
+/* Too much to be proposed: everything, a home or what is above one, a directory at the very top, or one that
+ * is everybody's. */
 static bool is_wide(const struct resolved *resolved, const char *path)
 {
-    if (strrchr(path, '/') == path || strcmp(path, shared_memory) == 0 ||
+    static const char *const own[] = {"HOME=", "XDG_RUNTIME_DIR="};
+
+    if (strrchr(path, '/') == path || policy_is_shared(path) ||
         (resolved->home && path_contains(path, resolved->home)))
         return true;
     for (size_t i = 0; i < resolved->env.count; i++)
-        if (strncmp(resolved->env.items[i], "HOME=", 5) == 0 &&
-            path_contains(path, resolved->env.items[i] + 5))
-            return true;
+        for (size_t k = 0; k < ARRAY_SIZE(own); k++)
+            if (strncmp(resolved->env.items[i], own[k], strlen(own[k])) == 0 &&
+                path_contains(path, resolved->env.items[i] + strlen(own[k])))
+                return true;
     return false;
 }
 
@@ -42,7 +43,7 @@ static bool is_wide(const struct resolved *resolved, const char *path)
 static bool is_kernels(const char *path)
 {
     return path_contains("/proc", path) || path_contains("/sys", path) ||
-           (path_contains("/dev", path) && !path_contains(shared_memory, path));
+           (path_contains("/dev", path) && !path_contains("/dev/shm", path));
 }
 
 /* @wide: gets what was too much, as a warning */

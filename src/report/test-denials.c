@@ -217,6 +217,11 @@ static const struct grant_row {
     {"nor what is above one", "/home/x", DENIAL_CREATE, NULL, "would hand over all of /home"},
     {"nor the top", "/x", DENIAL_CREATE, NULL, "would hand over all of /"},
     {"nor what stands right below it", "/etc/x", DENIAL_CREATE, NULL, "would hand over all of /etc"},
+    {"nor what is everybody's", "/tmp/x", DENIAL_CREATE, NULL, "would hand over all of /tmp"},
+    {"nor the other one", "/var/tmp/x", DENIAL_CREATE, NULL, "would hand over all of /var/tmp"},
+    {"but a directory there", "/var/tmp/a/x", DENIAL_CREATE, "--write /var/tmp/a"},
+    {"nor the sockets of a login", "/run/user/7/x", DENIAL_CREATE, NULL,
+     "would hand over all of /run/user/7"},
     {"a file in a home is narrow", "/home/me/.x", DENIAL_WRITE, "--write /home/me/.x"},
     {"the kernel's own", "/proc/1/oom_score_adj", DENIAL_WRITE, NULL},
     {"a device", "/dev/null", DENIAL_WRITE, NULL},
@@ -235,6 +240,14 @@ static const struct grant_row {
      "would hand over ~/.config/systemd/user (started at login)"},
     {"what has start files in it", "/home/me/.config/x", DENIAL_CREATE, NULL,
      "would hand over ~/.config/dbus-1 (the user's bus starts what it names)"},
+    {"settings of a tool", "/home/me/.config/go/env", DENIAL_WRITE, NULL,
+     "would hand over ~/.config/go/env (names commands that go runs)"},
+    {"macros", "/home/me/.config/libreoffice/4/user/x", DENIAL_CREATE, NULL,
+     "would hand over ~/.config/libreoffice (programs load what is in it)"},
+    {"a kernel of jupyter", "/home/me/.local/share/jupyter/x", DENIAL_CREATE, NULL,
+     "would hand over ~/.local/share/jupyter/kernels (names commands that jupyter runs)"},
+    {"what it keeps while it runs", "/home/me/.local/share/jupyter/runtime/x", DENIAL_CREATE,
+     "--write /home/me/.local/share/jupyter/runtime"},
     {"beside them", "/home/me/.config/app/x", DENIAL_CREATE, "--write /home/me/.config/app"},
     {"a ticket", "/tmp/krb5cc_7", DENIAL_READ, NULL,
      "would hand over the secret there (tickets of Kerberos)"},
@@ -306,6 +319,7 @@ TEST_EACH(a_grant_is_narrow, struct grant_row, grant_rows)
     need(strings_add(&resolved.env, "NETRC=/srv/keys/mine") == 0);
     need(strings_add(&resolved.env, "SSH_AUTH_SOCK=/srv/agent") == 0);
     need(strings_add(&resolved.env, "PATH=/usr/bin:/srv/bin") == 0);
+    need(strings_add(&resolved.env, "XDG_RUNTIME_DIR=/run/user/7") == 0);
     resolved.cwd = resolved.workspace = (char *)(uintptr_t) "/home/me/app";
     resolved.home = (char *)(uintptr_t) "/home/me";
     need(denials_add(&denials, &resolved, &denial, DENIAL_BY_DEFAULT, 0) == 0);
