@@ -251,11 +251,36 @@ static void add_modes(const struct denial_list *denials, size_t count, struct se
                      by_mode, by_mode == 1 ? "is" : "are");
 }
 
-/* Did it fail where a filter refuses every socket of the network before anybody can look? */
-static bool is_unseen_network(const struct report *report)
+/* Does a filter refuse every socket of this kind, before anybody can look? */
+static bool has_filter(const struct report *report, enum surface surface)
 {
-    return report->outcome.kind == OUTCOME_EXITED && report->outcome.status != 0 && report->plan &&
-           !report->plan->own_tmp && report->resolved->policy->network == NETWORK_NONE;
+    const struct claim *claim = &report->plan->claims[surface];
+
+    for (size_t i = 0; i < claim->by_count; i++)
+        if (claim->by[i].mechanism == MECHANISM_SECCOMP)
+            return true;
+    return false;
+}
+
+/* What a filter refuses, where it failed and that may have been why. */
+static void add_unseen(const struct report *report, struct sentences *sentences)
+{
+    static const struct {
+        enum surface surface;
+        const char *what;
+    } unseen[] = {{SURFACE_NET_TCP, "sockets of the network, of loopback too"},
+                  {SURFACE_UNIX_PATH, "Unix sockets (but with --open unix.path)"},
+                  {SURFACE_IPC_SYSV, "System V IPC (but with --open ipc.sysv)"}};
+    struct text names = {0};
+
+    if (report->outcome.kind != OUTCOME_EXITED || report->outcome.status == 0 || !report->plan)
+        return;
+    for (size_t i = 0; i < ARRAY_SIZE(unseen); i++)
+        if (has_filter(report, unseen[i].surface))
+            text_addf(&names, "%s%s", names.length > 0 ? "; " : "", unseen[i].what);
+    if (names.data)
+        add_sentence(sentences, " Refused, and not observed with this backend: %s.", names.data);
+    text_free(&names);
 }
 
 /* What was refused, if anybody looked. */
@@ -287,10 +312,8 @@ static void add_denials(const struct report *report, struct sentences *sentences
     } else if (count == 0) {
         add_sentence(sentences, " No refused access was observed.");
     }
-    if (denials->known && is_unseen_network(report))
-        add_sentence(sentences,
-                     " Sockets of the network are refused, of loopback too, and that is not observed "
-                     "with this backend.");
+    if (denials->known)
+        add_unseen(report, sentences);
     for (size_t i = 0; i < denials->count && said < 3; i++) {
         if (denials->items[i].noise != DENIAL_NOTABLE)
             continue;

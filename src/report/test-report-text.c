@@ -162,6 +162,47 @@ TEST(what_could_not_be_read_is_no_silence)
     check(!strstr(summary, "No refused access"));
 }
 
+static const struct unseen_row {
+    const char *name;
+    enum surface filtered[4]; /* SURFACE_FS_READ: no more */
+    int status;
+    const char *said; /* NULL: nothing */
+} unseen_rows[] = {
+    {"all",
+     {SURFACE_NET_TCP, SURFACE_UNIX_PATH, SURFACE_IPC_SYSV},
+     1,
+     " Refused, and not observed with this backend: sockets of the network, of loopback too; Unix sockets "
+     "(but with --open "
+     "unix.path); System V IPC (but with --open ipc.sysv)."},
+    {"the network's",
+     {SURFACE_NET_TCP},
+     1,
+     " Refused, and not observed with this backend: sockets of the network, of loopback too."},
+    {"Unix sockets",
+     {SURFACE_UNIX_PATH},
+     1,
+     " Refused, and not observed with this backend: Unix sockets (but with --open unix.path)."},
+    {"no filter", {0}, 1, NULL},
+    {"a command that succeeded", {SURFACE_NET_TCP, SURFACE_UNIX_PATH}, 0, NULL},
+};
+
+TEST_EACH(what_a_filter_refuses_is_named_unseen, struct unseen_row, unseen_rows)
+{
+    const struct claim_by filter = {MECHANISM_SECCOMP, EVIDENCE_ATTESTED};
+    char summary[600];
+
+    report.outcome = (struct outcome){.kind = OUTCOME_EXITED, .status = row->status};
+    report.denials.channel = "observer";
+    report.denials.known = true;
+    for (size_t i = 0; row->filtered[i]; i++)
+        plan.claims[row->filtered[i]].by[0] = filter;
+    report_summary(&report, summary, sizeof(summary));
+    if (row->said)
+        check_has(summary, row->said);
+    else
+        check(!strstr(summary, "not observed"));
+}
+
 static const struct advice_row {
     const char *name;
     struct denial denial;
