@@ -35,8 +35,12 @@ const struct cache cache_table[] = {
         {"pnpm-lock.yaml", "pnpm-workspace.yaml"}, CACHE_ALWAYS, true},
     {"YARN_CACHE_FOLDER", NULL, ".cache/yarn", "yarn", {".cache/yarn"}, XDG, {"yarn.lock"}, CACHE_ALWAYS, true},
     {"YARN_GLOBAL_FOLDER", NULL, ".yarn/berry", "yarn-berry", {".yarn/berry"}, SELF, {".yarnrc.yml"}, CACHE_ALWAYS, true},
+    {"BUN_INSTALL_CACHE_DIR", NULL, ".bun/install/cache", "bun", {".bun/install/cache"}, "BUN_INSTALL", ".bun",
+        {"bun.lock", "bun.lockb", "bunfig.toml"}, CACHE_ALWAYS, true},
     {"PIP_CACHE_DIR", NULL, ".cache/pip", "pip", {".cache/pip"}, XDG,
         {"requirements.txt", "pyproject.toml", "setup.py"}, CACHE_ALWAYS, true},
+    {"VIRTUALENV_OVERRIDE_APP_DATA", NULL, ".local/share/virtualenv", "virtualenv", {".local/share/virtualenv"},
+        "XDG_DATA_HOME", ".local/share", {"requirements.txt", "pyproject.toml", "setup.py", "tox.ini"}, CACHE_ALWAYS, true},
     {"UV_CACHE_DIR", NULL, ".cache/uv", "uv", {".cache/uv"}, XDG, {"uv.lock", "pyproject.toml"}, CACHE_ALWAYS, true},
     {"CARGO_HOME", NULL, ".cargo", "cargo", {".cargo/registry"}, SELF, {"Cargo.toml"}, CACHE_MISSING, false},
     {NULL, NULL, NULL, "cargo-git", {".cargo/git"}, "CARGO_HOME", ".cargo", {"Cargo.toml"}, CACHE_NEVER, false},
@@ -52,9 +56,23 @@ const size_t cache_table_count = ARRAY_SIZE(cache_table);
 
 /* What `host` grants, below the home; only what is there. Not what holds settings beside the cache. */
 static const char *const host_caches[] = {
-    ".cache/go-build", "go/pkg/mod", ".npm",           ".local/share/pnpm/store", ".cache/yarn",
-    ".yarn/berry",     ".cache/pip", ".cache/uv",      ".cache/ccache",           ".ccache",
-    ".cargo/registry", ".cargo/git", ".gradle/caches", ".gradle/wrapper",         ".m2/repository",
+    ".cache/go-build",
+    "go/pkg/mod",
+    ".npm",
+    ".local/share/pnpm/store",
+    ".cache/yarn",
+    ".yarn/berry",
+    ".cache/pip",
+    ".cache/uv",
+    ".cache/ccache",
+    ".ccache",
+    ".cargo/registry",
+    ".cargo/git",
+    ".gradle/caches",
+    ".gradle/wrapper",
+    ".m2/repository",
+    ".bun/install/cache",
+    ".local/share/virtualenv",
 };
 
 int open_cache_home(const struct resolving *resolving, struct opened *home)

@@ -25,7 +25,8 @@ static struct trial start_in_workspace(void)
     struct trial trial = start_with_caches();
 
     trial_directory("ws");
-    trial_file("ws/package.json", 0644); /* signs of npm, cargo and ccache */
+    trial_file("ws/package.json", 0644); /* signs of npm, bun, cargo and ccache */
+    trial_file("ws/bun.lock", 0644);
     trial_file("ws/Cargo.toml", 0644);
     trial_file("ws/Makefile", 0644);
     trial_set(&trial, KEY_MODE, "workspace-write");
@@ -342,6 +343,7 @@ TEST(an_overlay_lies_on_what_is_there)
     struct stat st, seen;
 
     make_directories("home/.npm");
+    make_directories("home/.bun/install/cache");
     make_directories("home/.cargo/registry");
     make_directories("home/.ccache");
     make_directories("home/.cache/ccache");
@@ -354,6 +356,10 @@ TEST(an_overlay_lies_on_what_is_there)
     need(cargo != NULL);
     check_str(value(&trial, "npm_config_cache", true), trial_path("home/.npm"));
     check(strcmp(value(&trial, "npm_config_cache", false), trial_path("home/.npm")) != 0);
+    check(overlay_on(&trial, "home/.bun/install/cache") != NULL);
+    check(strcmp(value(&trial, "VIRTUALENV_OVERRIDE_APP_DATA", true),
+                 trial_path("home/.local/share/virtualenv")) != 0);
+    check_str(value(&trial, "BUN_INSTALL_CACHE_DIR", true), trial_path("home/.bun/install/cache"));
     check(value(&trial, "CARGO_HOME", true) == NULL);
     check_str(value(&trial, "CCACHE_DIR", true), trial_path("home/.ccache"));
     check(overlay_on(&trial, "home/.cache/ccache") == NULL);
