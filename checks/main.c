@@ -102,8 +102,14 @@ static bool take_word(struct battery *battery, const char *word)
 /* As the command's user from here on; root stays behind, for the start of the confinement. */
 static int become_user(const struct battery *battery)
 {
-    if (battery->root && (setgroups(0, NULL) != 0 || setresgid(battery->gid, battery->gid, 0) != 0 ||
-                          setresuid(battery->uid, battery->uid, 0) != 0))
+    bool nobody_else = battery->uid == geteuid() && battery->gid == getegid();
+
+    if (!battery->root)
+        return 0;
+    /* In a container root may lack the capability to leave its groups, and keeps them as the command does. */
+    if (setgroups(0, NULL) != 0 && !(nobody_else && errno == EPERM))
+        return -errno;
+    if (setresgid(battery->gid, battery->gid, 0) != 0 || setresuid(battery->uid, battery->uid, 0) != 0)
         return -errno;
     return 0;
 }

@@ -40,6 +40,9 @@ else
     done
     inside landlock "${apart[@]}" "${bare[@]}"
     ends_well 'landlock: root without a capability' 0
+    call "${apart[@]}" "${bare[@]}" "$confine" check -b landlock --only FS-01 --json
+    is status "$status" 0 && grep -q '"verdict": "blocked"' "$dir/out"
+    result $? 'and the battery, which is nobody else then either'
     if [ -n "${usable[1]:-}" ]; then
         unshare -U sleep 600 &
         holder=$!
