@@ -365,8 +365,29 @@ static int add_forwards(struct resolving *resolving, uint8_t ports[PORT_COUNT / 
     return r;
 }
 
+/* What is forwarded listens there: it would lead back out, to itself where the ports outside are one. */
+static int fail_forwarded(struct resolving *resolving, const struct entry *entry, unsigned port)
+{
+    struct asked asked = asked_entry(entry, LIST_PUBLISH);
+
+    error_set(resolving->error, ERROR_POLICY_INVALID, EADDRINUSE, "port-taken",
+              "%s %s: port %u inside is forwarded, so no server can listen there", asked.by,
+              QUOTE(entry->value), port);
+    return error_hint(resolving->error, "choose another one: PORT:INSIDE, and INSIDE is the one inside");
+}
+
+static bool is_forwarded(const struct own_network *network, unsigned port)
+{
+    for (size_t i = 0; i < network->listener_count; i++)
+        if (network->listeners[i].role == LISTENER_FORWARD && network->listeners[i].port == port)
+            return true;
+    return false;
+}
+
 static int add_published(struct resolving *resolving)
 {
+    struct port_pair pair;
+
     struct own_network *network = &resolving->resolved->network;
     const struct entries *entries = &resolving->policy->list[LIST_PUBLISH];
 
@@ -375,7 +396,10 @@ static int add_published(struct resolving *resolving)
             continue;
         if (!array_more(&network->published, network->published_count, sizeof(*network->published)))
             return error_no_memory(resolving->error);
-        read_ports(entries->items[i].value, &network->published[network->published_count++]);
+        read_ports(entries->items[i].value, &pair);
+        if (is_forwarded(network, pair.inside))
+            return fail_forwarded(resolving, &entries->items[i], pair.inside);
+        network->published[network->published_count++] = pair;
     }
     return 0;
 }

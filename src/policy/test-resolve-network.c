@@ -139,6 +139,13 @@ TEST(ports_that_two_want)
     check_int(resolve_network(&resolving), -EADDRINUSE);
     check_str(error.reason, "port-taken");
     forget();
+    need(policy_init(&policy, &error) == 0);
+    need(policy_add(&policy, LIST_FORWARD, "5432:15432", NULL, option, &error) == 0);
+    need(policy_add(&policy, LIST_PUBLISH, "5432:15432", NULL, option, &error) == 0);
+    check_int(resolve_network(&resolving), -EADDRINUSE); /* a connection would lead to itself, for ever */
+    check_str(error.reason, "port-taken");
+    check(strstr(error.message, "port 15432 inside is forwarded"));
+    forget();
 }
 
 TEST(more_ports_than_can_be)
