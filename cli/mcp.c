@@ -10,6 +10,7 @@
  */
 #include "cli/cli.h"
 #include "cli/confinement.h"
+#include "cli/session.h"
 
 #include "kernel/program.h"
 #include "mcp/mcp.h"
@@ -25,19 +26,33 @@
 /* Who takes an option of the server. */
 enum taker { BY_RUNS = 1 << 0, BY_SESSION = 1 << 1 };
 
-static unsigned takers(const struct option_given *given)
+static unsigned takers(const struct option *option)
 {
     static const char *const both[] = {"workspace", "user", "backend", "policy"};
-    const struct option *option = given->option;
 
     if (!(option->commands & FOR_SESSION_START))
         return BY_RUNS;
-    if (option->kind == OPTION_LIMIT)
-        return strncmp(given->value, "tmp_size=", strlen("tmp_size=")) == 0 ? BY_SESSION : BY_RUNS;
     for (size_t i = 0; i < ARRAY_SIZE(both); i++)
         if (strcmp(both[i], option->name) == 0)
             return BY_RUNS | BY_SESSION;
     return BY_SESSION;
+}
+
+/* Of several limits in one word each has its own taker. Return: 0 or -ENOMEM. */
+static int add_limits(const char *name, const char *value, enum taker taker, struct strings *words)
+{
+    static const char size_of_tmp[] = "tmp_size=";
+    size_t length;
+    int r = 0;
+
+    for (; *value && r == 0; value += length + (value[length] == ',')) {
+        bool shared = strncmp(value, size_of_tmp, strlen(size_of_tmp)) == 0;
+
+        length = strcspn(value, ",");
+        if (shared == (taker == BY_SESSION))
+            r = strings_addf(words, "--%s=%.*s", name, (int)length, value);
+    }
+    return r;
 }
 
 /* Adds what TAKER takes of the options. Return: 0 or -ENOMEM. */
@@ -48,10 +63,11 @@ static int add_options(const struct options *options, enum taker taker, struct s
     for (size_t i = 0; i < options->given_count && r == 0; i++) {
         const struct option_given *given = &options->given[i];
 
-        if (!(takers(given) & taker))
-            continue;
-        r = given->value ? strings_addf(words, "--%s=%s", given->option->name, given->value)
-                         : strings_addf(words, "--%s", given->option->name);
+        if (given->option->kind == OPTION_LIMIT)
+            r = add_limits(given->option->name, given->value, taker, words);
+        else if (takers(given->option) & taker)
+            r = given->value ? strings_addf(words, "--%s=%s", given->option->name, given->value)
+                             : strings_addf(words, "--%s", given->option->name);
     }
     return r;
 }
@@ -97,6 +113,26 @@ static int begin_session(const struct options *options, const char *name, struct
     return r;
 }
 
+/* Is there anything in the runs' options that no run of the session could have? Return: 0, or a negative
+ * errno with @error. */
+static int fit_session(const struct strings *words, char **envp, struct error *error)
+{
+    static struct confinement confinement;
+    struct options options = {0};
+    int r = options_parse(&options, "mcp", FOR_MCP, words->items, error);
+
+    if (r == 0)
+        r = session_take_early(&options, envp, error);
+    if (r == 0)
+        r = confinement_resolve(&confinement, &options, envp, error);
+    if (r == 0)
+        r = session_fit_mode(&confinement.resolved, error);
+    session_give_back();
+    confinement_free(&confinement);
+    options_free(&options);
+    return r;
+}
+
 /* It ends with this process in any case; here with proof, before that. */
 static int end_session(const char *name, struct error *error)
 {
@@ -107,15 +143,16 @@ static int end_session(const char *name, struct error *error)
     return call_session(&words, error);
 }
 
-static int serve_session(const struct options *options, const char *name, struct error *error)
+static int serve_session(const struct options *options, const char *name, char **envp, struct error *error)
 {
     struct strings words = {0};
     int status = begin_session(options, name, error), ended, r;
 
     if (status != 0)
         return status;
-    r = add_options(options, BY_RUNS, &words) < 0 ? error_no_memory(error)
-                                                  : mcp_serve(words.items, CONFINE_VERSION, error);
+    r = add_options(options, BY_RUNS, &words) < 0 ? error_no_memory(error) : fit_session(&words, envp, error);
+    if (r == 0)
+        r = mcp_serve(words.items, CONFINE_VERSION, error);
     strings_free(&words);
     ended = end_session(name, r < 0 ? &(struct error){0} : error);
     return r < 0 ? r : ended;
@@ -140,7 +177,8 @@ int command_mcp(char **argv, char **envp)
         r = confinement_resolve(&confinement, &options, envp, &error); /* what is wrong with it is said now */
     confinement_free(&confinement);
     if (r == 0)
-        r = session ? serve_session(&options, session, &error) : mcp_serve(argv, CONFINE_VERSION, &error);
+        r = session ? serve_session(&options, session, envp, &error)
+                    : mcp_serve(argv, CONFINE_VERSION, &error);
     options_free(&options);
     return r < 0 ? cli_fail(&error) : r;
 }

@@ -4,6 +4,7 @@
  * Should:  say one thing on stdout: the name of what was started, or what there is.
  * Mustn't: leave a session behind that its caller was not told of.
  */
+#include "cli/session.h"
 #include "cli/cli.h"
 #include "cli/confinement.h"
 
@@ -42,12 +43,10 @@ static int refuse_limits(const struct options *options, struct error *error)
 static int refuse_policy(const struct confinement *confinement, struct error *error)
 {
     const char *backend = confinement->policy.backend;
+    int r = session_fit_mode(&confinement->resolved, error);
 
-    if (confinement->resolved.mode == MODE_DANGER_FULL_ACCESS) {
-        error_set(error, ERROR_SANDBOX_UNAVAILABLE, EINVAL, "no-sessions",
-                  "danger-full-access confines nothing, and a session is made of namespaces");
-        return error_hint(error, "choose another mode");
-    }
+    if (r < 0)
+        return r;
     if (!backend || strcmp(backend, "auto") == 0 || strcmp(backend, "namespace") == 0)
         return 0;
     error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, "no-sessions", "the backend %s has no sessions",

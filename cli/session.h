@@ -17,11 +17,14 @@ int session_take_early(const struct options *options, char *const *env, struct e
 
 /*
  * session_take() - join the session that was asked.
- * @ret_session: points to the session, or is NULL where none is named; lives as long as the program
+ * @ret_session: points to the session, or is NULL where none is named; lives until session_give_back()
  *
  * Return: 0, or a negative errno with @error.
  */
 int session_take(const struct options *options, const struct session **ret_session, struct error *error);
+
+/* session_give_back() - close what the two above have opened: what they returned is void then. */
+void session_give_back(void);
 
 /*
  * session_fit() - what the session has decided becomes the policy's; what was named and differs is refused.
@@ -30,6 +33,9 @@ int session_take(const struct options *options, const struct session **ret_sessi
  * Return: 0, or a negative errno with @error.
  */
 int session_fit(const struct session *session, struct policy *policy, struct error *error);
+
+/* session_fit_mode() - one mode confines nothing. Return: 0, or a negative errno with @error. */
+int session_fit_mode(const struct resolved *resolved, struct error *error);
 
 /* session_fit_user() - a session has one user. Return: 0, or a negative errno with @error. */
 int session_fit_user(const struct session *session, const struct resolved *resolved, struct error *error);

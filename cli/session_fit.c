@@ -90,6 +90,15 @@ int session_fit(const struct session *session, struct policy *policy, struct err
     return 0;
 }
 
+int session_fit_mode(const struct resolved *resolved, struct error *error)
+{
+    if (resolved->mode != MODE_DANGER_FULL_ACCESS)
+        return 0;
+    error_set(error, ERROR_SANDBOX_UNAVAILABLE, EINVAL, "no-sessions",
+              "danger-full-access confines nothing, and a session is made of namespaces");
+    return error_hint(error, "choose another mode");
+}
+
 int session_fit_user(const struct session *session, const struct resolved *resolved, struct error *error)
 {
     if (!session || (session->uid == resolved->uid && session->gid == resolved->gid))
@@ -102,6 +111,7 @@ int session_fit_user(const struct session *session, const struct resolved *resol
 }
 
 static int connection = -1; /* to the keeper, that has been asked */
+static struct session taken = {.told = -1};
 
 int session_take_early(const struct options *options, char *const *env, struct error *error)
 {
@@ -122,15 +132,22 @@ int session_take_early(const struct options *options, char *const *env, struct e
 
 int session_take(const struct options *options, const struct session **ret_session, struct error *error)
 {
-    static struct session session;
     int r;
 
     *ret_session = NULL;
     if (connection < 0)
         return 0;
-    r = session_join(connection, options_value(options, OPTION_OWN, OWN_SESSION), &session, error);
+    r = session_join(connection, options_value(options, OPTION_OWN, OWN_SESSION), &taken, error);
     connection = -1;
     if (r == 0)
-        *ret_session = &session;
+        *ret_session = &taken;
     return r;
+}
+
+void session_give_back(void)
+{
+    connection = fd_close(connection);
+    if (taken.name)
+        session_leave(&taken);
+    taken = (struct session){.told = -1};
 }

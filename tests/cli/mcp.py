@@ -274,7 +274,7 @@ def keeps():
     begin = 'echo served >/tmp/page; cd /tmp; setsid python3 -m http.server 4321 --bind 127.0.0.1 >/tmp/log 2>&1 & until (: </dev/tcp/127.0.0.1/4321) 2>/dev/null; do sleep 0.05; done'
     fetch = 'import urllib.request as u; print(u.urlopen("http://127.0.0.1:4321/page").read().decode(), end="")'
     try:
-        with Server('--session', name, '--publish', f'{port}:4321', '--limit=tmp_size=8M', '--limit', 'file_size=1M') as server:
+        with Server('--session', name, '--publish', f'{port}:4321', '--limit', 'file_size=1M,tmp_size=8M,time=1h') as server:
             same(server.call('run_command', command=['bash', '-c', begin])['isError'], False)
             same(server.call('run_command', command=['python3', '-c', fetch])['structuredContent']['stdout'], 'served\n')
             same(server.call('read_file', path='/tmp/page')['content'][0]['text'].rstrip().endswith('served'), True)
@@ -289,6 +289,11 @@ def keeps():
             assert second.status == 125 and second.err.count(b'\n') == 1 and b'there is one already' in second.err, second.err
             same(list(sessions()), [name])
         same((server.status, server.err, sessions()), (0, b'', {}))
+        for words, text in ((['--wait-all'], b'--wait-all'), (['--proxy-env'], b'the way into the network'), (['-m', 'danger-full-access'], b'danger-full-access')):  # no run of it could have that
+            with Server('--session', name, *words) as refusing:
+                pass
+            assert refusing.status == 125 and refusing.err.count(b'\n') == 1 and text in refusing.err, refusing.err
+        same(sessions(), {})
         with Server('--session', name) as server:  # killed, it cannot end it: its keeper does
             server.call('run_command', command='sleep 1000 >/dev/null 2>&1 &')
             server.process.kill()
