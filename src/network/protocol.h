@@ -60,7 +60,7 @@
  *                  own; the first PROTOCOL_ITEMS of them, each before it is answered.
  *   allowed        {"rule": RULE} as it was sent.
  *   allow-refused  {"rule": RULE, "reason": TEXT}
- *   listen-wanted  {"port": N, "name": NAME|null} behind `allowed`, for each port of the rule without a
+ *   listen-wanted  {"port": N, "name": NAME|null} ahead of `allowed`, for each port of the rule without a
  *                  listener: for that name, or for all where the rule names no single one.
  *   wants-socket   {"id": N, "family": 4|6} answered by `socket`.
  *   told           {} the answer to `tell`: whatever had come by then has been said.

@@ -285,13 +285,13 @@ static const char *take_allow(struct gateway *gateway, struct reader *reader, in
     if (fd >= 0 || !gateway->started || !is_read(reader))
         return "allow is not as agreed on";
     error = rules_add(&gateway->rules, rule);
+    if (error == 0) /* first: whoever hears the answer connects */
+        want_ports(gateway, &gateway->rules.items[gateway->rules.count - 1]);
     answer_allow(gateway, rule,
                  error == 0         ? NULL
                  : error == -E2BIG  ? "there are too many rules"
                  : error == -EINVAL ? "this is no rule"
                                     : "there is no memory");
-    if (error == 0)
-        want_ports(gateway, &gateway->rules.items[gateway->rules.count - 1]);
     return NULL;
 }
 

@@ -232,8 +232,8 @@ int policy_read_rule(const char *value, const char *reason, struct text *ret_tex
     if (!value || !rule_parse(value, &rule)) {
         why = value ? rule_mistake(value) : NULL;
         return error_set(error, ERROR_USAGE, EINVAL, reason,
-                         "rule: a rule as --allow takes it must be here%s%s%s", why ? " (" : "",
-                         why ? why : "", why ? ")" : "");
+                         "%s%s: a rule as --allow takes it must be here%s%s%s", value ? "allow: " : "rule",
+                         value ? QUOTE(value) : "", why ? " (" : "", why ? why : "", why ? ")" : "");
     }
     if (rule_useless(&rule, &why, &instead))
         return error_set(error, ERROR_USAGE, EINVAL, "useless-rule", "allow: %s: %s (%s)", QUOTE(value), why,

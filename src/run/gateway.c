@@ -86,6 +86,8 @@ static int listen_outside(struct gateway *gateway)
         error_set(&gateway->report->error, ERROR_SANDBOX_UNAVAILABLE, four < 0 ? -four : -six,
                   "port-not-published", "--publish %u: cannot listen on this port of the loopback: %s", port,
                   strerror(four < 0 ? -four : -six));
+        if (four == -EMFILE || six == -EMFILE)
+            return error_hint(&gateway->report->error, "raise the limit on open files (ulimit -n)");
         return error_hint(&gateway->report->error, "%s: --publish PORT:%u, and PORT is the one outside",
                           four == -EACCES ? "only root may listen there; choose a higher one"
                                           : "choose another one",

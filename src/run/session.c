@@ -9,8 +9,10 @@
 #include "links/kernel_abi.h"
 #include "links/pass.h"
 #include "network/protocol.h"
+#include "policy/policy_rules.h"
 #include "run/channel.h"
 #include "run/session_hearers.h"
+#include "run/session_making.h"
 #include "run/supervise.h"
 #include "util/json.h"
 
@@ -133,6 +135,8 @@ static int take_reply(int fd, struct session_reply *reply, int fds[JOIN_COUNT])
     size_t count;
     int r = session_receive(fd, reply, sizeof(*reply), fds, &count);
 
+    if (r == -EAGAIN)
+        return -ETIMEDOUT;
     if (r == 0 && reply->version != SESSION_VERSION)
         return -EPROTONOSUPPORT;
     return r == 0 && reply->errnum > 0 ? -reply->errnum : r;
@@ -206,14 +210,24 @@ int session_end(const struct session_place *place, const char *name, struct erro
 
 /* --- a rule more ---------------------------------------------------------------------------------------- */
 
-/* Is this packet the answer to RULE? Return: 1: it is, and yes; 0: it is something else; -EPERM: it is, and
- * no, with
- * @error. */
+static bool has_port(const char *text, json_int_t port)
+{
+    struct rule rule;
+
+    for (size_t i = 0; rule_parse(text, &rule) && i < rule.port_count; i++)
+        if (rule.ports[i] == port)
+            return true;
+    return false;
+}
+
+/* Is this packet the answer to RULE, or does it say that nothing listens for it? Return: 1: the answer, and
+ * yes; 0: something else; a negative errno: no, with @error. */
 static int take_answer(const char *packet, size_t size, const char *rule, struct error *error)
 {
     struct document document;
     struct error ignored = {0};
     const char *type, *of, *why;
+    json_int_t port;
     int r = 0;
 
     if (document_parse(&document, "gateway", packet, size, &ignored) < 0)
@@ -221,7 +235,14 @@ static int take_answer(const char *packet, size_t size, const char *rule, struct
     type = json_string_value(json_object_get(document.root, "type"));
     of = json_string_value(json_object_get(document.root, "rule"));
     why = json_string_value(json_object_get(document.root, "reason"));
-    if (type && of && strcmp(of, rule) == 0) {
+    port = json_integer_value(json_object_get(document.root, "port"));
+    if (type && strcmp(type, "not-listened") == 0 && has_port(rule, port)) {
+        r = error_set(error, ERROR_SANDBOX_UNAVAILABLE, EADDRINUSE, "port-not-listened",
+                      "allow: %s: nothing answers on port %d inside: %s", QUOTE(rule), (int)port,
+                      why ? QUOTE(why) : "?");
+        error_hint(error, "end what listens there in the session and say it again; where nothing does, begin "
+                          "the session anew");
+    } else if (type && of && strcmp(of, rule) == 0) {
         r = strcmp(type, "allowed") == 0;
         if (strcmp(type, "allow-refused") == 0)
             r = error_set(error, ERROR_USAGE, EPERM, "rule-refused", "allow: %s: %s", QUOTE(rule),
@@ -229,6 +250,14 @@ static int take_answer(const char *packet, size_t size, const char *rule, struct
     }
     document_free(&document);
     return r;
+}
+
+/* The keeper has closed the connection. */
+static int fail_unheard(struct error *error, const char *name)
+{
+    error_set(error, ERROR_SANDBOX_UNAVAILABLE, EBUSY, "session-silent",
+              "session %s: its keeper hears no more than %d runs at a time, or has ended", name, HEARERS);
+    return error_hint(error, "try again when one of them has ended");
 }
 
 /* What else is said on this connection is about others' connections. */
@@ -246,14 +275,10 @@ static int await_answer(int fd, const char *name, const char *rule, struct error
         size = now < until
                    ? channel_receive(fd, packet, sizeof(packet), (int)((until - now) / 1000000U) + 1, &writer)
                    : -ETIMEDOUT;
+        if (size == 0 || size == -ECONNRESET)
+            return fail_unheard(error, name);
         if (size < 0)
             return fail_talk(error, name, (int)-size);
-        if (size == 0) {
-            error_set(error, ERROR_SANDBOX_UNAVAILABLE, EBUSY, "session-silent",
-                      "session %s: its keeper hears no more than %d runs at a time, or has ended", name,
-                      HEARERS);
-            return error_hint(error, "try again when one of them has ended");
-        }
         r = take_answer(packet, (size_t)size, rule, error);
     }
     return r < 0 ? r : 0;
@@ -279,6 +304,8 @@ int session_allow(const struct session_place *place, const char *name, const cha
     text_addf(&word, "%c%s", SESSION_WORD_ALLOW, rule);
     r = word.failed ? -ENOMEM : channel_send(fd, word.data, word.length, NULL, 0);
     text_free(&word);
+    if (r == -EPIPE || r == -ECONNRESET)
+        return fail_unheard(error, name);
     return r < 0 ? fail_talk(error, name, -r) : await_answer(fd, name, rule, error);
 }
 
@@ -290,16 +317,21 @@ static int take_name(const struct session_place *place, const char *name, struct
 {
     const struct timespec pause = {.tv_nsec = 10000000};
     struct session_reply reply;
-    int fds[JOIN_COUNT], lock = -EWOULDBLOCK;
+    int fds[JOIN_COUNT], lock = -EWOULDBLOCK, asked = 0;
 
-    for (int tries = 0; tries < NAME_TRIES; tries++) {
+    for (int tries = 0; tries < NAME_TRIES && asked != -ETIMEDOUT; tries++) {
         lock = session_lock(place, name);
-        if (lock != -EWOULDBLOCK || ask(place, name, SESSION_INFO, ANSWER_SECONDS, &reply, fds) == 0)
+        if (lock != -EWOULDBLOCK)
+            break;
+        asked = ask(place, name, SESSION_INFO, ANSWER_SECONDS, &reply, fds);
+        if (asked == 0)
             break;
         nanosleep(&pause, NULL);
     }
     if (lock >= 0)
         return lock;
+    if (asked == -ETIMEDOUT)
+        return fail_talk(error, name, ETIMEDOUT);
     if (lock != -EWOULDBLOCK) {
         error_set(error, ERROR_SANDBOX_UNAVAILABLE, -lock, "no-session-directory",
                   "session %s: no file for it in %s: %s", QUOTE(name), QUOTE(place->path), strerror(-lock));
@@ -308,6 +340,12 @@ static int take_name(const struct session_place *place, const char *name, struct
     error_set(error, ERROR_SANDBOX_UNAVAILABLE, EEXIST, "session-exists", "session %s: there is one already",
               QUOTE(name));
     return error_hint(error, "use it, choose another name, or: confine session end %s", name);
+}
+
+static int fail_fork(const struct session_place *place, const char *name, int errnum, struct error *error)
+{
+    session_remove(place, name);
+    return session_keeper_fail(error, errnum, "start a keeper");
 }
 
 int session_start(const struct session_place *place, const char *name, const struct resolved *resolved,
@@ -325,11 +363,8 @@ int session_start(const struct session_place *place, const char *name, const str
         r = lock = take_name(place, name, error);
     if (r < 0)
         return r;
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-        session_remove(place, name);
-        return error_set(error, ERROR_SANDBOX_UNAVAILABLE, errno, "set-up-failed",
-                         "cannot start a keeper: %s", strerror(errno));
-    }
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return fail_fork(place, name, errno, error);
     report = ends[0];
     pid = fork();
     if (pid == 0) {
@@ -337,11 +372,8 @@ int session_start(const struct session_place *place, const char *name, const str
         session_keep(place, name, resolved, lock, owner, owner_pid, ends[1]);
     }
     fd_close(ends[1]);
-    if (pid < 0) {
-        session_remove(place, name);
-        return error_set(error, ERROR_SANDBOX_UNAVAILABLE, errno, "set-up-failed",
-                         "cannot start a keeper: %s", strerror(errno));
-    }
+    if (pid < 0)
+        return fail_fork(place, name, errno, error);
     setsockopt(report, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)); /* without it, longer at worst */
     r = session_receive(report, &said, sizeof(said), none, &count);
     if (r < 0)

@@ -11,6 +11,7 @@
 #include "util/writer.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/socket.h>
 
 static void send_to(struct hearers *hearers, size_t index, const char *packet, size_t size)
@@ -66,15 +67,19 @@ void hearers_wait(const struct hearers *hearers, struct pollfd *ready)
  * Return: whether it was, or has been. */
 static bool take_rule(struct hearers *hearers, size_t index, const char *rule)
 {
+    static const char prefix[] = "allow: "; /* whoever is answered has its own */
     struct writer writer = {.compact = true};
     struct error error = {0};
+    const char *why = error.message;
 
     if (gateway_part.allow(hearers->gateway, rule, &error) == 0)
         return true;
+    if (strncmp(why, prefix, strlen(prefix)) == 0)
+        why += strlen(prefix);
     writer_object(&writer, NULL);
     writer_text(&writer, "type", "allow-refused");
     writer_text(&writer, "rule", rule);
-    writer_text(&writer, "reason", error.message);
+    writer_text(&writer, "reason", why);
     writer_end(&writer);
     if (!writer.text.failed)
         send_to(hearers, index, writer.text.data, writer.text.length);

@@ -231,6 +231,15 @@ result $? 'a rule for a session without a list'
 call "$confine" session allow nobody web.test
 [ "$status" -eq 125 ] && has_line 'there is none of this name'
 result $? 'or for none'
+call "$confine" session allow plain 'web.test:0'
+[ "$status" -eq 125 ] && has_line 'allow: web.test:0: a rule as --allow takes it must be here'
+result $? 'what is no rule is named'
+kept=$(keeper plain)
+kill -STOP "$kept"
+call timeout 60 "$confine" session start plain --owner $$
+kill -CONT "$kept"
+[ "$status" -eq 125 ] && has_line 'session plain: its keeper does not answer: '
+result $? 'a keeper that is stopped is not waited for without a bound'
 refused 'a proxy' 125 session-decides 'a session has no proxy' --session plain --proxy-env -- touch "$dir/ran"
 refused 'an upstream' 125 session-decides 'say --upstream at confine session start' --session plain --upstream http://192.0.2.1:80 -- touch "$dir/ran"
 refused 'another size' 125 session-decides 'of session plain is not limited' --session plain --limit tmp_size=1M -- touch "$dir/ran"

@@ -80,6 +80,15 @@ call "$confine" session start again --owner $$ --publish "$port:4321"
 [ "$status" -eq 125 ] && has_line "--publish $port: cannot listen on this port of the loopback: Address" && [ "$(names)" = web ]
 result $? 'a port that is taken is one line, and no session'
 
+other=$(free_port)
+call bash -c 'for n in $(seq 30 90); do (ulimit -n $n && exec "$0" session start again --owner "$1" --publish "$2:4321") && exit; done' "$confine" $$ "$other"
+[ "$status" -eq 0 ] && "$confine" session end again && ! grep -Eq 'No such file|choose another' "$dir/err" && grep -Eq 'descriptors available|open files' "$dir/err" || why "$(cat "$dir/err")"
+[ ! -s "$dir/why" ]
+result $? 'a limit of open files that is reached is called that'
+call "$confine" session start again --owner $$ --publish "$(free_port):4321" --forward "$port:4321"
+[ "$status" -eq 125 ] && has_line 'port 4321 inside is forwarded, so no server can listen there' && [ "$(names)" = web ]
+result $? 'nor is one published that leads back out'
+
 # Sockets of the session are made by a process of its own. The keeper cannot start another one: it stands in the session.
 hand=$(pgrep -P "$kept" | while read -r p; do tr '\0' ' ' <"/proc/$p/cmdline" | grep -q -- '--serve' && echo "$p"; done)
 [ -n "$hand" ] && [ "$(wc -w <<<"$hand")" -eq 1 ] || why "hand: $hand; $(ps --ppid "$kept" -o pid,args)"

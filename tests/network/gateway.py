@@ -522,8 +522,9 @@ def server_speaks_first(world):
     listener = world.listen('world', SERVER, 22)
     serve(listener, lambda c: (c.sendall(b'SSH-2.0-x\r\n'), echo(c)))
     setup.gateway.send('allow', rule='one.test:22')
-    setup.gateway.wait('allowed', rule='one.test:22')
+    # In this order: whoever hears that it is in force connects.
     same(setup.gateway.wait('listen-wanted')['port'], 22, 'the port that is wanted')
+    setup.gateway.wait('allowed', rule='one.test:22')
     setup.gateway.listen('tcp', 22)
     sock = dial(world, setup.address('one.test'), 22)
     same(read_some(sock, 11), b'SSH-2.0-x\r\n', 'the banner')

@@ -373,8 +373,25 @@ def live(front):
     for rules, reason in (([], 'the rule is missing'), (['web.test:0'], 'as --allow takes it'), (['127.0.0.1:80'], 'loopback')):
         done = allow(*rules)
         tap.ok(done.returncode == 125 and len(done.stderr.splitlines()) == 1 and reason in done.stderr, f'no rule: {rules}', done.stderr)
+    # A port that a command of the session has already.
+    holder = Run(['--session', 'listed'], ['python3', '-c', 'import socket, time; s = socket.socket(); s.bind(("0.0.0.0", 7777)); s.listen(); print("up", flush=True); time.sleep(600)'], timeout=None)
+    holder.process.stdout.readline()
+    done = allow('late.test:7777')
+    tap.ok(done.returncode == 125 and len(done.stderr.splitlines()) == 1 and 'late.test:7777: nothing answers on port 7777 inside' in done.stderr, 'a rule that reaches nothing is not said to be in force', done)
+    holder.process.terminate()
+    holder.process.wait(60)
+    tap.ok(until(lambda: allow('late.test:7777').returncode == 0), 'but is when its port is free', allow('late.test:7777'))
+    many = [subprocess.Popen([*front, 'allow', 'listed', f'm{i}.test'], stderr=subprocess.PIPE, text=True) for i in range(90)]
+    ends = [(one.communicate()[1], one.returncode) for one in many]
+    wrong = [end for end in ends if end != ('', 0) and not (end[1] == 125 and end[0].count('\n') == 1 and 'hears no more than 64 runs' in end[0])]
+    tap.ok(not wrong and ('', 0) in ends, 'more at once than a keeper hears', wrong)
     done = allow(*(f'n{i}.test' for i in range(5000)))
     tap.ok(done.returncode == 125 and len(done.stderr.splitlines()) == 1 and 'too many' in done.stderr and reached('http://web.test/hello'), 'more rules than there is room for', done.stderr[-300:])
+    for pid in processes(b'--serve --join-user'):
+        os.kill(pid, signal.SIGKILL)
+    done = allow('10.1.2.0/24:80')
+    tap.ok(done.returncode == 125 and done.stderr.startswith('confine: allow: 10.1.2.0/24:80: ') and done.stderr.count('allow: ') == 1 and done.stderr.count('\n') == 1,
+           'without what makes sockets in the session no address is added, in one line', done)
     ours.sendall(b'{"type": "kill"}\n')
     for line in lines:
         pass
