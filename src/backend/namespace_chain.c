@@ -9,6 +9,8 @@
  */
 #include "backend/namespace.h"
 
+#include "kernel/object.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -20,11 +22,8 @@ static void add_named(struct builder *b, const char *option, const char *name)
 
 bool view_is_base_device(const char *path)
 {
-    static const char *const base[] = {"/dev/null",   "/dev/zero",    "/dev/full",
-                                       "/dev/random", "/dev/urandom", "/dev/tty"};
-
-    for (size_t i = 0; i < ARRAY_SIZE(base); i++)
-        if (strcmp(path, base[i]) == 0)
+    for (const char *const *node = object_nodes; *node; node++)
+        if (strcmp(path, *node) == 0)
             return true;
     return false;
 }

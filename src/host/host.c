@@ -4,6 +4,7 @@
 #include "host/host.h"
 
 #include "kernel/audit.h"
+#include "kernel/object.h"
 #include "links/kernel_abi.h"
 
 #include <errno.h>
@@ -51,13 +52,10 @@ void host_look(struct host *host)
 
 int host_look_nodes(void)
 {
-    static const char *const nodes[] = {"/dev/null",   "/dev/zero",    "/dev/full",
-                                        "/dev/random", "/dev/urandom", "/dev/tty"};
+    for (const char *const *node = object_nodes; *node; node++) {
+        struct stat seen;
 
-    for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {
-        struct stat node;
-
-        if (stat(nodes[i], &node) != 0 || !S_ISCHR(node.st_mode))
+        if (stat(*node, &seen) != 0 || !S_ISCHR(seen.st_mode))
             return -ENOENT;
     }
     return 0;

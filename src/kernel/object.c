@@ -9,6 +9,9 @@
 #include <fcntl.h>
 #include <sys/vfs.h>
 
+const char *const object_nodes[] = {"/dev/null",    "/dev/zero", "/dev/full", "/dev/random",
+                                    "/dev/urandom", "/dev/tty",  NULL};
+
 int object_open(int base, const char *path, uint64_t flags, uint64_t resolve)
 {
     struct open_how how = {.flags = O_PATH | O_CLOEXEC | flags, .resolve = resolve};

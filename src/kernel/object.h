@@ -18,6 +18,10 @@
  */
 int object_open(int base, const char *path, uint64_t flags, uint64_t resolve);
 
+/* object_nodes - the device nodes without which hardly a program works, and that every view has; NULL ends
+ * them. */
+extern const char *const object_nodes[];
+
 /* object_is_proc() - is what @fd is open on in a /proc? Return: false also where that cannot be told. */
 bool object_is_proc(int fd);
 

@@ -6,6 +6,8 @@
  */
 #include "policy/resolve_internal.h"
 
+#include "kernel/object.h"
+
 #include <fcntl.h>
 #include <limits.h>
 #include <unistd.h>
@@ -321,8 +323,6 @@ static int grant_list(struct resolving *resolving, const struct list_rule *rule)
 /* What is readable, and the devices without which hardly a program works. */
 static int grant_implied(struct resolving *resolving)
 {
-    static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
-                                          "/dev/random", "/dev/urandom", "/dev/tty"};
     static const struct list_rule read = {LIST_READ, GRANT_READ, NULL};
     static const struct source everything = {.what = "readable all"}, system = {.what = "@system"};
     struct asked asked = {.by = "built-in read", .value = "@system"};
@@ -337,10 +337,10 @@ static int grant_implied(struct resolving *resolving)
     } else {
         r = grant_set(resolving, &read, &asked, set, system);
     }
-    for (size_t i = 0; i < ARRAY_SIZE(devices) && r >= 0; i++) {
+    for (const char *const *node = object_nodes; *node && r >= 0; node++) {
         _cleanup_opened_ struct opened probe = {.fd = -1};
 
-        if (path_open(devices[i], &probe) < 0 || !S_ISCHR(probe.st.st_mode))
+        if (path_open(*node, &probe) < 0 || !S_ISCHR(probe.st.st_mode))
             continue; /* a container may lack some */
         r = resolving_add(resolving, &probe, GRANT_DEVICE, false, true, NULL);
     }
