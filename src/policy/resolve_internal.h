@@ -225,9 +225,10 @@ int mounts_name(const struct mount_table *table, struct mount_row *row);
  * Return: a row of the table, NULL when it is not known. */
 struct mount_row *mounts_find(const struct mount_table *table, int at, const char *name, const char *path);
 
-/* socket_mounts() - call @visit for each mount that is a socket. Return: 0, what @visit answered if that was
- * not 0, or a negative errno where the table says nothing. */
-int socket_mounts(struct mount_table *table, int (*visit)(const char *path, void *data), void *data);
+/* leaf_mounts() - call @visit for each mount on which nothing is mounted, and on which somebody may listen: a
+ * socket may be one. Return: 0, what @visit answered if that was not 0, or a negative errno where the table
+ * says nothing. */
+int leaf_mounts(struct mount_table *table, int (*visit)(const char *path, void *data), void *data);
 
 /* --- resolve_aliases.c --- */
 

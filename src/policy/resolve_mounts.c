@@ -446,27 +446,41 @@ static bool is_silent_type(uint64_t magic)
     return is_kernel_type(magic);
 }
 
-/* Is something mounted on it? Then it is a directory, and its name need not be asked for. */
-static bool carries_mount(const struct mount_table *table, const struct mount_row *row)
+static int by_number(const void *left, const void *right)
 {
-    for (size_t i = 0; i < table->count; i++)
-        if (table->rows[i].above == row->id && table->rows[i].id != row->id)
-            return true;
-    return false;
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+    return (a > b) - (a < b);
 }
 
-int socket_mounts(struct mount_table *table, int (*visit)(const char *path, void *data), void *data)
+/* The mounts on which something is mounted, in the order of their numbers: they are directories. Return: as
+ * many as the table has, with repetitions; the caller's to free; NULL without memory. */
+static uint64_t *list_carriers(const struct mount_table *table)
+{
+    uint64_t *carriers = calloc(table->count + 1, sizeof(*carriers));
+
+    for (size_t i = 0; carriers && i < table->count; i++)
+        carriers[i] = table->rows[i].above == table->rows[i].id ? 0 : table->rows[i].above;
+    if (carriers)
+        qsort(carriers, table->count, sizeof(*carriers), by_number);
+    return carriers;
+}
+
+int leaf_mounts(struct mount_table *table, int (*visit)(const char *path, void *data), void *data)
 {
     int r = mounts_look(table);
+    _cleanup_free_ uint64_t *carriers = r == 0 ? list_carriers(table) : NULL;
 
+    if (r == 0 && !carriers)
+        return -ENOMEM;
     for (size_t i = 0; i < table->count && r == 0; i++) {
         struct mount_row *row = &table->rows[i];
-        struct stat object;
 
-        if (is_silent_type(row->magic) || carries_mount(table, row))
+        if (is_silent_type(row->magic) ||
+            bsearch(&row->id, carriers, table->count, sizeof(*carriers), by_number))
             continue;
         r = mounts_name(table, row);
-        if (r == 0 && row->point[0] == '/' && lstat(row->point, &object) == 0 && S_ISSOCK(object.st_mode))
+        if (r == 0 && row->point[0] == '/')
             r = visit(row->point, data);
         else if (r == -ENOENT)
             r = 0;

@@ -201,7 +201,7 @@ static int take_socket(const char *path, void *data)
     struct strings *sockets = &resolving->resolved->view.sockets;
     struct stat st;
 
-    if (is_socket_apart(resolving->resolved, path) || lstat(path, &st) != 0 || !S_ISSOCK(st.st_mode) ||
+    if (lstat(path, &st) != 0 || !S_ISSOCK(st.st_mode) || is_socket_apart(resolving->resolved, path) ||
         is_granted_socket(resolving->resolved, path))
         return 0;
     if (sockets->count == SOCKETS_MAX)
@@ -239,7 +239,7 @@ static int find_foreign_sockets(struct resolving *resolving)
     for (size_t i = 0; i < ARRAY_SIZE(variables) && r == 0; i++)
         r = take_variable(resolving, variables[i]);
     if (r == 0)
-        r = socket_mounts(&resolving->mounts, take_socket, resolving);
+        r = leaf_mounts(&resolving->mounts, take_socket, resolving);
     return r == -ENOMEM && resolving->error->code == ERROR_NONE ? error_no_memory(resolving->error) : r;
 }
 
