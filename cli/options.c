@@ -118,6 +118,23 @@ const struct option option_table[] = {
     {0},
 };
 
+const struct option *option_by_name(const char *name, size_t length, unsigned command)
+{
+    for (const struct option *option = option_table; option->name; option++)
+        if (option->commands & command && strlen(option->name) == length &&
+            memcmp(option->name, name, length) == 0)
+            return option;
+    return NULL;
+}
+
+const struct option *option_by_letter(char letter, unsigned command)
+{
+    for (const struct option *option = option_table; option->name; option++)
+        if (option->letter && option->letter == letter && option->commands & command)
+            return option;
+    return NULL;
+}
+
 /* The line as it should have been, for a command that stands where an option could. */
 static int fail_dashes(const struct options *options, char **argv, size_t at, struct error *error)
 {

@@ -48,23 +48,6 @@ static const struct foreign {
     {"workdir", "write --chdir DIR"},
 };
 
-const struct option *option_by_name(const char *name, size_t length, unsigned command)
-{
-    for (const struct option *option = option_table; option->name; option++)
-        if (option->commands & command && strlen(option->name) == length &&
-            memcmp(option->name, name, length) == 0)
-            return option;
-    return NULL;
-}
-
-const struct option *option_by_letter(char letter, unsigned command)
-{
-    for (const struct option *option = option_table; option->name; option++)
-        if (option->letter && option->letter == letter && option->commands & command)
-            return option;
-    return NULL;
-}
-
 /* An option of another command: a report is what people look for by --json. */
 static int fail_elsewhere(const struct options *options, const char *word, const struct option *option,
                           struct error *error)
