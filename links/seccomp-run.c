@@ -5,8 +5,8 @@
  * proven there rule by rule. Three things vary when one is loaded: the returns of
  * the groups that are opened (`--without`), our own user and group, and the
  * errno of the sentinel, an unused call whose answer shows that this filter is
- * in force. For the choices
- * of the ordinary chains there is a shorter filter without returns to patch.
+ * in force. For the choices of the ordinary chains there is a shorter filter
+ * without returns to patch.
  *
  * The sentinel is the control pair: before, the call must not give the errno
  * (natively it is ENOSYS; inside another confinement it is that one's own);

@@ -5,8 +5,7 @@
  * that it came from: the address is the session's, and whoever it belongs to may live on behind a run. So a
  * run hears of all that comes while it is there; the keeper passes on what the gateway says about
  * connections and rules that are added, and nothing else. Whether it is this run's, only the time says, and
- * the report says so
- * (`shared`).
+ * the report says so (`shared`).
  *
  * Should:  hear, at the end, what the gateway has only counted so far.
  * Mustn't: end the run when nothing more can be heard.

@@ -248,13 +248,17 @@ static bool find_pin(struct gateway *gateway, const char *name, char four[NETWOR
     return true;
 }
 
+static int add_not_listened(struct gateway *gateway, int64_t port, const char *why)
+{
+    return strings_addf(&gateway->report->warnings,
+                        "port-not-listened: nothing answers on port %d inside: %s", (int)port, why);
+}
+
 static int hear_not_listened(struct gateway *gateway, const json_t *message)
 {
     const char *why = json_string_value(json_object_get(message, "reason"));
 
-    return strings_addf(&gateway->report->warnings,
-                        "port-not-listened: nothing answers on port %d inside: %s",
-                        (int)take_number(message, "port", 0), why ? QUOTE(why) : "?");
+    return add_not_listened(gateway, take_number(message, "port", 0), why ? QUOTE(why) : "?");
 }
 
 /* A warning of the run, or where others hear what the gateway says, of theirs. */
@@ -264,9 +268,7 @@ static int warn_not_listened(struct gateway *gateway, int64_t port, int errnum)
     int r = 0;
 
     if (!gateway->heard)
-        return strings_addf(&gateway->report->warnings,
-                            "port-not-listened: nothing answers on port %d inside: %s", (int)port,
-                            strerror(errnum));
+        return add_not_listened(gateway, port, strerror(errnum));
     begin(&writer, "not-listened");
     writer_integer(&writer, "port", port);
     writer_text(&writer, "reason", strerror(errnum));
