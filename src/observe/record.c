@@ -93,40 +93,40 @@ static bool is_of_process(const char *name, const char *file)
  * datagram socket, which sends nothing, to learn which address is theirs. */
 static const struct noise {
     enum denial_operation operation; /* DENIAL_NOTHING: any */
+    enum surface surface;            /* SURFACE_COUNT: any */
     enum { WHOLE = 0, FRONT, LAST_FRONT, PART_BY_MODE, OF_PROCESS, LINK_PROBE } match;
     const char *text;
     enum denial_noise noise;
 } noises[] = {
-    {DENIAL_WRITE, WHOLE, "/dev/tty", DENIAL_TERMINAL_OF_SHELL},
-    {DENIAL_NOTHING, FRONT, "/tmp/hsperfdata_", DENIAL_JAVA_PERFORMANCE},
-    {DENIAL_NOTHING, OF_PROCESS, "/coredump_filter", DENIAL_JAVA_PERFORMANCE},
-    {DENIAL_NOTHING, LAST_FRONT, "/.bash_history", DENIAL_HISTORY}, /* or a new one beside it */
-    {DENIAL_NOTHING, LAST_FRONT, "/.zsh_history", DENIAL_HISTORY},
-    {DENIAL_NOTHING, LAST_FRONT, "/.sh_history", DENIAL_HISTORY},
-    {DENIAL_NOTHING, LAST_FRONT, "/.lesshs", DENIAL_HISTORY},
-    {DENIAL_NOTHING, LAST_FRONT, "/.python_hist", DENIAL_HISTORY},
-    {DENIAL_NOTHING, LAST_FRONT, "/.node_repl_history", DENIAL_HISTORY},
-    {DENIAL_NOTHING, LAST_FRONT, "/.viminf", DENIAL_HISTORY},
-    {DENIAL_CREATE, PART_BY_MODE, "/__pycache__", DENIAL_PYTHON_CACHE},
-    {DENIAL_WRITE, OF_PROCESS, "/mem", DENIAL_DEBUGGER_MEMORY},
-    {DENIAL_WRITE, OF_PROCESS, "/comm", DENIAL_PROCESS_HINT},
-    {DENIAL_WRITE, OF_PROCESS, "/oom_score_adj", DENIAL_PROCESS_HINT},
-    {DENIAL_WRITE, OF_PROCESS, "/clear_refs", DENIAL_PROCESS_HINT},
-    {DENIAL_CREATE, LINK_PROBE, NULL, DENIAL_LINK_PROBE},
-    {DENIAL_LINK, LINK_PROBE, NULL, DENIAL_LINK_PROBE},
-    {DENIAL_CONNECT, WHOLE, "[2001:4860:4860::8888]:443", DENIAL_ADDRESS_PROBE},
-    {DENIAL_CONNECT, WHOLE, "10.253.155.219:58162", DENIAL_ADDRESS_PROBE},
-    {DENIAL_CONNECT, WHOLE, "[fd31:f903:5ab5:1::1]:58162", DENIAL_ADDRESS_PROBE},
+    {DENIAL_WRITE, SURFACE_COUNT, WHOLE, "/dev/tty", DENIAL_TERMINAL_OF_SHELL},
+    {DENIAL_NOTHING, SURFACE_COUNT, FRONT, "/tmp/hsperfdata_", DENIAL_JAVA_PERFORMANCE},
+    {DENIAL_NOTHING, SURFACE_COUNT, OF_PROCESS, "/coredump_filter", DENIAL_JAVA_PERFORMANCE},
+    /* Or a new one beside it. */
+    {DENIAL_NOTHING, SURFACE_FS_WRITE, LAST_FRONT, "/.bash_history", DENIAL_HISTORY},
+    {DENIAL_NOTHING, SURFACE_FS_WRITE, LAST_FRONT, "/.zsh_history", DENIAL_HISTORY},
+    {DENIAL_NOTHING, SURFACE_FS_WRITE, LAST_FRONT, "/.sh_history", DENIAL_HISTORY},
+    {DENIAL_NOTHING, SURFACE_FS_WRITE, LAST_FRONT, "/.lesshs", DENIAL_HISTORY},
+    {DENIAL_NOTHING, SURFACE_FS_WRITE, LAST_FRONT, "/.python_hist", DENIAL_HISTORY},
+    {DENIAL_NOTHING, SURFACE_FS_WRITE, LAST_FRONT, "/.node_repl_history", DENIAL_HISTORY},
+    {DENIAL_NOTHING, SURFACE_FS_WRITE, LAST_FRONT, "/.viminf", DENIAL_HISTORY},
+    {DENIAL_CREATE, SURFACE_COUNT, PART_BY_MODE, "/__pycache__", DENIAL_PYTHON_CACHE},
+    {DENIAL_WRITE, SURFACE_COUNT, OF_PROCESS, "/mem", DENIAL_DEBUGGER_MEMORY},
+    {DENIAL_WRITE, SURFACE_COUNT, OF_PROCESS, "/comm", DENIAL_PROCESS_HINT},
+    {DENIAL_WRITE, SURFACE_COUNT, OF_PROCESS, "/oom_score_adj", DENIAL_PROCESS_HINT},
+    {DENIAL_WRITE, SURFACE_COUNT, OF_PROCESS, "/clear_refs", DENIAL_PROCESS_HINT},
+    {DENIAL_CREATE, SURFACE_COUNT, LINK_PROBE, NULL, DENIAL_LINK_PROBE},
+    {DENIAL_LINK, SURFACE_COUNT, LINK_PROBE, NULL, DENIAL_LINK_PROBE},
+    {DENIAL_CONNECT, SURFACE_NET_UDP, WHOLE, "[2001:4860:4860::8888]:443", DENIAL_ADDRESS_PROBE},
+    {DENIAL_CONNECT, SURFACE_NET_UDP, WHOLE, "10.253.155.219:58162", DENIAL_ADDRESS_PROBE},
+    {DENIAL_CONNECT, SURFACE_NET_UDP, WHOLE, "[fd31:f903:5ab5:1::1]:58162", DENIAL_ADDRESS_PROBE},
 };
 
 static bool is_noise(const struct refusal *refusal, const struct noise *noise)
 {
     const char *name = refusal->name, *last = strrchr(name, '/');
-    enum surface surface = refusal->verdict.surface;
 
     if ((noise->operation != DENIAL_NOTHING && noise->operation != refusal->operation) ||
-        (noise->noise == DENIAL_ADDRESS_PROBE && surface != SURFACE_NET_UDP) ||
-        (noise->noise == DENIAL_HISTORY && surface != SURFACE_FS_WRITE))
+        (noise->surface != SURFACE_COUNT && noise->surface != refusal->verdict.surface))
         return false;
     return noise->match == WHOLE          ? strcmp(name, noise->text) == 0
            : noise->match == FRONT        ? strncmp(name, noise->text, strlen(noise->text)) == 0
