@@ -27,6 +27,9 @@ for _ in range(int(sys.argv[2])):
     c, _address = s.accept()
     c.recv(10)
     c.sendall(sys.argv[1].encode())
+    c.shutdown(socket.SHUT_WR)
+    while c.recv(100): # until the connection has ended, which a run that ends before says nothing of
+        pass
     c.close()
 P
 serve() { # NAME TIMES: a server that is left behind in the session
