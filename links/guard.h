@@ -24,6 +24,7 @@
 #include "chain.h"
 #include "channel.h"
 #include "kernel_abi.h"
+#include "processor.h"
 #include "small.h"
 
 #include <sched.h>
@@ -110,6 +111,7 @@ static inline pid_t guard_start(const struct chain *chain, int liveness, int cha
             chain_fatal(chain, "guard", "the kernel reported success but made no child");
         guard_live(chain, liveness, channel);
     }
+    processor_move_away((pid_t)pid);
     close(liveness);
     if (fcntl(liveness, F_GETFD) != -1)
         chain_fatal(chain, "--guard", "the kernel reported success but did not close the descriptor");

@@ -12,44 +12,32 @@
 #include "run/forerunner.h"
 
 #include "links/chain.h"
+#include "links/processor.h"
 #include "util/util.h"
 
 #include <sched.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 
 static pid_t child;                  /* 0: none */
 static int process = -1, ready = -1; /* its pidfd, and the event on which it says how it went */
 
 /* With one processor there is nothing to gain. /proc/self of a process that cannot be dumped is root's, and
  * no map could be written. */
-static bool is_of_use(cpu_set_t *ret_processors)
+static bool is_of_use(void)
 {
-    return sched_getaffinity(0, sizeof(*ret_processors), ret_processors) == 0 &&
-           CPU_COUNT(ret_processors) > 1 && prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1;
-}
+    cpu_set_t processors;
 
-/* Some kernels, of virtual machines above all, keep a new process on its parent's processor while another one
- * is idle: there it would wait until this process does. */
-static void move_away(pid_t pid, const cpu_set_t *processors)
-{
-    cpu_set_t others = *processors;
-    unsigned here;
-
-    if (syscall(SYS_getcpu, &here, NULL, NULL) != 0 || here >= CPU_SETSIZE)
-        return;
-    CPU_CLR(here, &others);
-    sched_setaffinity(pid, sizeof(others), &others); /* where it cannot be it is later, and that is all */
+    return sched_getaffinity(0, sizeof(processors), &processors) == 0 && CPU_COUNT(&processors) > 1 &&
+           prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1;
 }
 
 void forerunner_start(bool net)
 {
-    cpu_set_t processors;
     sigset_t all, before;
 
-    if (child > 0 || !is_of_use(&processors))
+    if (child > 0 || !is_of_use())
         return;
     ready = eventfd(0, EFD_CLOEXEC);
     if (ready < 0)
@@ -59,7 +47,7 @@ void forerunner_start(bool net)
     child = namespace_start_ahead(ready, net, &process);
     sigprocmask(SIG_SETMASK, &before, NULL);
     if (child > 0) {
-        move_away(child, &processors);
+        processor_move_away(child);
         return;
     }
     child = 0;
