@@ -262,10 +262,13 @@ int namespace_run(struct chain *chain)
         close(ns.descriptors);
     namespace_sort(&ns);
     raised = raise_descriptors(&ns, &before);
-    if (ns.joined)
+    signal(SIGCHLD, SIG_DFL); /* ignored, it would take a status away */
+    if (ns.joined) {
         namespace_join(&ns);
-    else
+    } else {
         namespace_unshare(&ns);
+        namespace_start_init(&ns);
+    }
     namespace_build_view(&ns);
     if (raised && setrlimit(RLIMIT_NOFILE, &before) != 0)
         chain_fatal_errno(chain, "descriptors", errno);

@@ -95,6 +95,7 @@ struct namespace
     int ahead_ready;          /* an event, on which it says so */
     int events;               /* joined: readable when a signal is pending, -1: not there */
     int init;                 /* our end of the socket to pid 1, -1: none */
+    pid_t init_pid;           /* pid 1 as seen out here, 0: it is not ours */
     pid_t inner;              /* the command's pid as it sees it itself */
     bool proc;                /* /proc is this namespace's: its processes can be counted */
     int liveness;             /* -1: none */
@@ -207,6 +208,7 @@ void namespace_continue_group(struct namespace *ns, pid_t command);
 pid_t namespace_start_command(struct namespace *ns);
 
 /* --- namespace_outer.c --- */
+void namespace_start_init(struct namespace *ns);
 _Noreturn void namespace_live(struct namespace *ns);
 
 #endif

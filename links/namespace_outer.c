@@ -14,6 +14,7 @@
  */
 #include "capability.h"
 #include "namespace.h"
+#include "processor.h"
 #include "small.h"
 
 #include <poll.h>
@@ -25,11 +26,30 @@
 static const int forwarded[] = {SIGTERM, SIGINT,  SIGHUP,   SIGQUIT, SIGUSR1,
                                 SIGUSR2, SIGCONT, SIGWINCH, SIGALRM};
 
-static pid_t start_init(struct namespace *ns)
+/* Blocks all signals, so that each is taken when its turn has come; seen, for without it none would be. */
+static void block_signals(struct namespace *ns)
+{
+    sigset_t all, seen;
+
+    sigfillset(&all);
+    sigemptyset(&seen);
+    if (sigprocmask(SIG_BLOCK, &all, &ns->signals) != 0 || sigprocmask(SIG_BLOCK, NULL, &seen) != 0 ||
+        !sigismember(&seen, SIGCHLD))
+        chain_fatal(ns->chain, "signals", "cannot be blocked");
+}
+
+/*
+ * namespace_start_init() - start pid 1, which gets ready while the view is built.
+ *
+ * In it all signals are blocked from its first moment. Here they are not while the view is built: what ends
+ * this process ends pid 1 as well.
+ */
+void namespace_start_init(struct namespace *ns)
 {
     int ends[2];
     long pid;
 
+    block_signals(ns);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         chain_fatal_errno(ns->chain, "socket of pid 1", errno);
     pid = kernel_call(SYS_clone, SIGCHLD, 0, 0, 0, 0, 0);
@@ -43,25 +63,27 @@ static pid_t start_init(struct namespace *ns)
     if (ns->nameless >= 0)
         close(ns->nameless); /* process 1 alone has it */
     ns->init = ends[1];
-    return (pid_t)pid;
+    ns->init_pid = (pid_t)pid;
+    processor_move_away(ns->init_pid);
+    sigprocmask(SIG_SETMASK, &ns->signals, NULL);
 }
 
 /* Ends all of the namespace, and sees it ended: by the signal, and by the end of the socket. The command is
  * reaped as well if it has not been: pid 1 waits for that. A session goes on. */
-static void end_init(const struct namespace *ns, pid_t init)
+static void end_init(const struct namespace *ns)
 {
     pid_t gone;
 
-    if (init == 0)
+    if (ns->init_pid == 0)
         return;
-    kill(init, SIGKILL);
+    kill(ns->init_pid, SIGKILL);
     close(ns->init);
-    while ((gone = waitpid(-1, NULL, __WALL)) != init)
+    while ((gone = waitpid(-1, NULL, __WALL)) != ns->init_pid)
         if (gone < 0 && errno != EINTR)
             _exit(LINK_FAILED);
 }
 
-static void become_small(const struct namespace *ns, pid_t init)
+static void become_small(const struct namespace *ns)
 {
     const struct capability_data nothing[2] = {{0}, {0}};
     struct capability_data seen[2];
@@ -71,7 +93,7 @@ static void become_small(const struct namespace *ns, pid_t init)
         prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_NAME, "confine-launch", 0, 0, 0) != 0 ||
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || capability_set(nothing) != 0 ||
         capability_get(seen) != 0 || seen[0].permitted || seen[1].permitted || chdir("/") != 0) {
-        end_init(ns, init); /* in a session the command ends with this process */
+        end_init(ns); /* in a session the command ends with this process */
         _exit(LINK_FAILED);
     }
     wipe_strings(ns->chain->words);
@@ -90,14 +112,14 @@ static void reap_adopted(pid_t init)
 }
 
 /* Return: how many processes there are beside pid 1. Without an allocator: others wait for our end. */
-static uint32_t count_processes(const struct namespace *ns, pid_t init)
+static uint32_t count_processes(const struct namespace *ns)
 {
     char records[2048] __attribute__((aligned(8)));
     int proc = ns->proc ? open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     uint32_t count = 0;
     long size;
 
-    reap_adopted(init);
+    reap_adopted(ns->init_pid);
     while (proc >= 0 &&
            (size = kernel_call(SYS_getdents64, proc, KERNEL_PTR(records), sizeof(records), 0, 0, 0)) > 0)
         for (long at = 0; at < size;) {
@@ -116,16 +138,16 @@ static uint32_t count_processes(const struct namespace *ns, pid_t init)
 
 /* Nothing tells this process of the end of others' children, so it looks again and again, until the
  * supervisor says nothing more: then nobody is waited for. Return: how many are left. */
-static uint32_t wait_for_all(const struct namespace *ns, pid_t init)
+static uint32_t wait_for_all(const struct namespace *ns)
 {
     struct pollfd liveness = {.fd = ns->liveness, .events = POLLRDHUP};
     uint32_t left;
     int pause = 1;
 
-    while ((left = count_processes(ns, init)) > 0 && poll(&liveness, 1, pause) == 0)
+    while ((left = count_processes(ns)) > 0 && poll(&liveness, 1, pause) == 0)
         if (pause < 32)
             pause *= 2;
-    return left > 0 ? count_processes(ns, init) : 0; /* who has ended since the last look is not left */
+    return left > 0 ? count_processes(ns) : 0; /* who has ended since the last look is not left */
 }
 
 /* Ends as the command did. */
@@ -194,49 +216,34 @@ static int wait_for_command(struct namespace *ns, pid_t command, const sigset_t 
     }
 }
 
-/* Blocks all signals, so that each is taken when its turn has come; seen, for without it none would be. */
-static void block_signals(struct namespace *ns)
-{
-    sigset_t all, seen;
-
-    sigfillset(&all);
-    sigemptyset(&seen);
-    if (sigprocmask(SIG_BLOCK, &all, &ns->signals) != 0 || sigprocmask(SIG_BLOCK, NULL, &seen) != 0 ||
-        !sigismember(&seen, SIGCHLD))
-        chain_fatal(ns->chain, "signals", "cannot be blocked");
-}
-
 /*
- * namespace_live() - start pid 1 and the command, wait, and end as the command did.
+ * namespace_live() - start the command, wait, and end as the command did.
  */
 _Noreturn void namespace_live(struct namespace *ns)
 {
     sigset_t taken;
-    pid_t init = 0, command;
+    pid_t command;
     uint32_t left = 0;
     int status;
 
     block_signals(ns);
-    signal(SIGCHLD, SIG_DFL); /* ignored, it would take the status away */
     sigemptyset(&taken);
     sigaddset(&taken, SIGCHLD);
     for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)
         sigaddset(&taken, forwarded[i]);
     if (ns->joined)
         namespace_open_events(ns, &taken);
-    else
-        init = start_init(ns);
     command = namespace_start_command(ns);
-    become_small(ns, init);
+    become_small(ns);
     status = wait_for_command(ns, command, &taken);
     namespace_return_terminal(ns);
     if (ns->joined)
         left = namespace_end_joined(ns);
     else if (ns->wait_all)
-        left = wait_for_all(ns, init);
+        left = wait_for_all(ns);
     else if (ns->liveness >= 0)
-        left = count_processes(ns, init);
-    end_init(ns, init);
+        left = count_processes(ns);
+    end_init(ns);
     if (ns->liveness >= 0 && send(ns->liveness, &left, sizeof(left), MSG_NOSIGNAL) < 0)
         _exit(LINK_FAILED); /* the supervisor is gone, and so is everything else */
     repeat_status(status);
