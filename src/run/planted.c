@@ -27,6 +27,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -122,6 +123,21 @@ static int keep_tree(struct planted_look *planted, const struct resolved_path *t
     return path ? keep_repository(planted, git, path) : -ENOMEM;
 }
 
+/* Is it certain that no directory lies right in this one? These file systems count each as a link to it. */
+static bool has_no_directory(int fd)
+{
+    static const uint32_t counting[] = {0xef53 /* ext4 */, 0x58465342 /* xfs */, 0x01021994 /* tmpfs */};
+    struct statfs where;
+    struct stat status;
+    size_t i = 0;
+
+    if (fstat(fd, &status) != 0 || status.st_nlink != 2 || fstatfs(fd, &where) != 0)
+        return false;
+    while (i < ARRAY_SIZE(counting) && (uint32_t)where.f_type != counting[i])
+        i++;
+    return i < ARRAY_SIZE(counting);
+}
+
 /* Right in TREE, those that have something of @runs-later in them, or in which all is of it. In others it is
  * told by the times. */
 static int keep_directories(struct planted_look *planted, const struct resolved *resolved,
@@ -131,6 +147,8 @@ static int keep_directories(struct planted_look *planted, const struct resolved 
     char name[NAME_MAX + 1], last[NAME_MAX + 1] = "";
     int r = 0;
 
+    if (has_no_directory(tree->fd))
+        return 0;
     for (const struct set_item *item = set_by_name("@runs-later")->items; item->value && r == 0; item++) {
         if (item->value[0] != '.' && !(home && item->value[0] == '~'))
             continue;
