@@ -151,6 +151,7 @@ _Noreturn void namespace_serve(struct namespace *ns);
 int namespace_write_file(const char *name, const char *text);
 int namespace_map_own(uid_t uid, gid_t gid);
 int namespace_raise_loopback(bool *ret_up);
+void namespace_open_ports(void);
 bool namespace_enter_ahead(struct namespace *ns);
 
 /* --- namespace_join.c --- */

@@ -104,6 +104,18 @@ int namespace_raise_loopback(bool *ret_up)
     return (int)r;
 }
 
+/*
+ * namespace_open_ports() - let whoever is in the new network namespace listen on every port: its own servers
+ * and tests ask for 80.
+ *
+ * Nothing is claimed by it. Where the kernel has no such setting, or /proc/sys is read-only as in most
+ * containers, a bind() below 1024 answers EACCES as it does outside.
+ */
+void namespace_open_ports(void)
+{
+    (void)namespace_write_file("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0");
+}
+
 /* --- made ------------------------------------------------------------------------------------------------
  */
 
@@ -123,8 +135,10 @@ static int make_all(const struct ahead *ahead, enum channel_cannot *ret_step)
         return (int)r;
     *ret_step = CANNOT_NET;
     r = kernel_call(SYS_unshare, CLONE_NEWNET, 0, 0, 0, 0, 0);
-    if (r == 0)
+    if (r == 0) {
+        namespace_open_ports();
         r = namespace_raise_loopback(&up);
+    }
     if (up)
         return (int)r;
     *ret_step = CANNOT_NOTHING;

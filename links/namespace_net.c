@@ -232,7 +232,7 @@ static void hand_out_entrance(const struct namespace *ns)
 /*
  * namespace_build_net() - make the network of a namespace that this process is in, as the words say.
  *
- * @raise: loopback is not up yet
+ * @raise: it is as the kernel made it: loopback is not up, and low ports are root's
  *
  * The listeners are handed out, and closed here. Ends the link on any doubt.
  */
@@ -245,8 +245,10 @@ void namespace_build_net(struct namespace *ns, bool raise)
     enum form form;
     int fd = -1;
 
-    if (raise)
+    if (raise) {
+        namespace_open_ports();
         net_raise_loopback(ns);
+    }
     if (ns->entrance)
         hand_out_entrance(ns);
     if (at == 0)

@@ -120,6 +120,7 @@ _Noreturn void namespace_serve(struct namespace *ns)
 
     enter(ns, JOIN_USER, "user", CLONE_NEWUSER);
     enter(ns, JOIN_NET, "net", CLONE_NEWNET);
+    namespace_open_ports(); /* bubblewrap made the network: it does not */
     routes = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0);
     if (routes < 0)
         chain_fatal_errno(ns->chain, "routes", errno);
