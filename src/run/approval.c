@@ -502,7 +502,7 @@ static int take_answer(void *self, uint32_t id, unsigned answer, struct error *e
 }
 
 /* A rule is in force: whoever waits for it does so until somebody listens, which is a moment. */
-static void on_answered(void *self, const char *rule, const char *refused)
+static void on_answered(void *self, const char *rule, const struct error *refused)
 {
     struct approval *approval = self;
 

@@ -119,7 +119,7 @@ const char *connect_allow(struct approval *approval, struct approval_held *held)
     return NULL;
 }
 
-void connect_answered(struct approval *approval, const char *rule, const char *refused)
+void connect_answered(struct approval *approval, const char *rule, const struct error *refused)
 {
     if (!refused && strings_add(&approval->added, rule) < 0)
         return; /* it is asked about again */

@@ -38,6 +38,6 @@ const char *connect_allow(struct approval *approval, struct approval_held *held)
 bool connect_listens(const struct approval *approval, const struct observe_message *message);
 
 /* connect_answered() - a rule is in force, or was refused (@refused: why not). */
-void connect_answered(struct approval *approval, const char *rule, const char *refused);
+void connect_answered(struct approval *approval, const char *rule, const struct error *refused);
 
 #endif

@@ -202,15 +202,13 @@ static void say_connection(void *self, const struct connection *connection)
     control_end_line(control, &writer, false);
 }
 
-static void say_answer(void *self, const char *rule, const char *refused)
+static void say_answer(void *self, const char *rule, const struct error *refused)
 {
     struct control *control = self;
-    struct error error = {0};
     struct writer writer;
 
     if (refused) {
-        error_set(&error, ERROR_USAGE, EINVAL, "rule-refused", "allow: %s: %s", QUOTE(rule), QUOTE(refused));
-        control_say_error(control, &error);
+        control_say_error(control, refused);
         return;
     }
     control_begin_line(control, &writer, "allowed");

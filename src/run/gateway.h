@@ -34,8 +34,9 @@ struct gateway {
     unsigned proxy_port; /* of the proxy: inside, or of that one; 0: there is none */
     int *published;      /* on the host's loopback, two for each port; -1: none */
     struct hand hand;
-    struct strings pinned; /* names that got an address of their own by `allow` */
-    struct strings added;  /* `ADDRESS PORT` on which somebody listens since then */
+    struct strings pinned;  /* names that got an address of their own by `allow` */
+    struct strings added;   /* `ADDRESS PORT` on which somebody listens since then */
+    struct strings unheard; /* `PORT WHY` on which nobody could, of the rule that is answered next */
     struct given *given;
     size_t given_count;
     bool confined, ready, ended;
@@ -171,6 +172,10 @@ int gateway_say(struct gateway *gateway, const char *type, const char *key, cons
  * It answers: supervise_answered(). Return: 0 or -errno.
  */
 int gateway_allow(struct gateway *gateway, const char *text);
+
+/* gateway_is_unheard() - has the rule @text this port, on which nobody could listen? Return: whether it has,
+ * with @error. */
+bool gateway_is_unheard(const char *text, int64_t port, const char *why, struct error *error);
 
 /*
  * gateway_hear() - take one packet, if there is one, and do what it says.

@@ -122,5 +122,6 @@ void gateway_forget(struct gateway *gateway)
     gateway->given = NULL;
     gateway->given_count = 0;
     strings_free(&gateway->added);
+    strings_free(&gateway->unheard);
     strings_free(&gateway->pinned);
 }

@@ -70,6 +70,7 @@ static void end_hearing(void *self)
                     "report may not be all");
     gateway_stop_hearing(gateway);
     strings_free(&gateway->asked);
+    strings_free(&gateway->unheard);
 }
 
 const struct part_calls gateway_shared_part = {

@@ -248,10 +248,29 @@ static bool find_pin(struct gateway *gateway, const char *name, char four[NETWOR
     return true;
 }
 
+/* For the report, and for the answer to the rule, which comes behind it. */
 static int add_not_listened(struct gateway *gateway, int64_t port, const char *why)
 {
-    return strings_addf(&gateway->report->warnings,
-                        "port-not-listened: nothing answers on port %d inside: %s", (int)port, why);
+    int r = strings_addf(&gateway->unheard, "%d %s", (int)port, why);
+
+    return r < 0 ? r
+                 : strings_addf(&gateway->report->warnings,
+                                "port-not-listened: nothing answers on port %d inside: %s", (int)port, why);
+}
+
+bool gateway_is_unheard(const char *text, int64_t port, const char *why, struct error *error)
+{
+    struct rule rule;
+
+    for (size_t i = 0; rule_parse(text, &rule) && i < rule.port_count; i++) {
+        if (rule.ports[i] != port)
+            continue;
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, EADDRINUSE, "port-not-listened",
+                  "allow: %s: nothing answers on port %d inside: %s", QUOTE(text), (int)port, QUOTE(why));
+        error_hint(error, "end what listens there inside and say it again; where nothing does, begin anew");
+        return true;
+    }
+    return false;
 }
 
 static int hear_not_listened(struct gateway *gateway, const json_t *message)
@@ -341,11 +360,20 @@ static bool is_ours(const struct gateway *gateway, const char *rule)
 static int hear_allowed(struct gateway *gateway, const json_t *message)
 {
     const char *rule = json_string_value(json_object_get(message, "rule"));
+    struct error error = {0};
+    bool unheard = false;
 
     if (!rule || !gateway->supervision)
         return -EPROTO;
+    for (size_t i = 0; i < gateway->unheard.count && !unheard; i++) {
+        char *why;
+        long port = strtol(gateway->unheard.items[i], &why, 10);
+
+        unheard = gateway_is_unheard(rule, port, why + 1, &error);
+    }
+    strings_free(&gateway->unheard);
     if (is_ours(gateway, rule))
-        supervise_answered(gateway->supervision, rule, NULL);
+        supervise_answered(gateway->supervision, rule, unheard ? &error : NULL);
     return 0;
 }
 
@@ -353,11 +381,13 @@ static int hear_allow_refused(struct gateway *gateway, const json_t *message)
 {
     const char *rule = json_string_value(json_object_get(message, "rule"));
     const char *reason = json_string_value(json_object_get(message, "reason"));
+    struct error error = {0};
 
     if (!rule || !reason || !gateway->supervision)
         return -EPROTO;
+    error_set(&error, ERROR_USAGE, EINVAL, "rule-refused", "allow: %s: %s", QUOTE(rule), QUOTE(reason));
     if (is_ours(gateway, rule))
-        supervise_answered(gateway->supervision, rule, reason);
+        supervise_answered(gateway->supervision, rule, &error);
     return 0;
 }
 

@@ -30,8 +30,8 @@ struct part_calls {
     /* A rule more for the command's network: an answer follows. Return: 0, or a negative errno with @error.
      */
     int (*allow)(void *self, const char *rule, struct error *error);
-    /* The answer. @refused: why not, in words; NULL: it is in force */
-    void (*answered)(void *self, const char *rule, const char *refused);
+    /* The answer. @refused: why not, or why it reaches nothing; NULL: it is in force */
+    void (*answered)(void *self, const char *rule, const struct error *refused);
     /* The question @id has been answered (enum approval_answer). Return: 0, or a negative errno with @error.
      */
     int (*answer)(void *self, uint32_t id, unsigned answer, struct error *error);

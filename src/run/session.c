@@ -9,7 +9,6 @@
 #include "links/kernel_abi.h"
 #include "links/pass.h"
 #include "network/protocol.h"
-#include "policy/policy_rules.h"
 #include "run/channel.h"
 #include "run/session_hearers.h"
 #include "run/session_making.h"
@@ -210,16 +209,6 @@ int session_end(const struct session_place *place, const char *name, struct erro
 
 /* --- a rule more ---------------------------------------------------------------------------------------- */
 
-static bool has_port(const char *text, json_int_t port)
-{
-    struct rule rule;
-
-    for (size_t i = 0; rule_parse(text, &rule) && i < rule.port_count; i++)
-        if (rule.ports[i] == port)
-            return true;
-    return false;
-}
-
 /* Is this packet the answer to RULE, or does it say that nothing listens for it? Return: 1: the answer, and
  * yes; 0: something else; a negative errno: no, with @error. */
 static int take_answer(const char *packet, size_t size, const char *rule, struct error *error)
@@ -236,12 +225,8 @@ static int take_answer(const char *packet, size_t size, const char *rule, struct
     of = json_string_value(json_object_get(document.root, "rule"));
     why = json_string_value(json_object_get(document.root, "reason"));
     port = json_integer_value(json_object_get(document.root, "port"));
-    if (type && strcmp(type, "not-listened") == 0 && has_port(rule, port)) {
-        r = error_set(error, ERROR_SANDBOX_UNAVAILABLE, EADDRINUSE, "port-not-listened",
-                      "allow: %s: nothing answers on port %d inside: %s", QUOTE(rule), (int)port,
-                      why ? QUOTE(why) : "?");
-        error_hint(error, "end what listens there in the session and say it again; where nothing does, begin "
-                          "the session anew");
+    if (type && strcmp(type, "not-listened") == 0 && gateway_is_unheard(rule, port, why ? why : "?", error)) {
+        r = -EADDRINUSE;
     } else if (type && of && strcmp(of, rule) == 0) {
         r = strcmp(type, "allowed") == 0;
         if (strcmp(type, "allow-refused") == 0)

@@ -193,7 +193,7 @@ int supervise_allow(struct supervision *supervision, const char *rule, struct er
     return error_set(error, ERROR_USAGE, EINVAL, "no-list", "allow: the command's network has no list");
 }
 
-void supervise_answered(struct supervision *supervision, const char *rule, const char *refused)
+void supervise_answered(struct supervision *supervision, const char *rule, const struct error *refused)
 {
     for (size_t i = 0; i < supervision->part_count; i++)
         if (supervision->parts[i].calls->answered)

@@ -94,7 +94,7 @@ int supervise_close_input(struct supervision *supervision);
  * Return: 0, or a negative errno with @error.
  */
 int supervise_allow(struct supervision *supervision, const char *rule, struct error *error);
-void supervise_answered(struct supervision *supervision, const char *rule, const char *refused);
+void supervise_answered(struct supervision *supervision, const char *rule, const struct error *refused);
 
 /* supervise_emptied() - tell the parts that nobody of the run is left; at most once. */
 void supervise_emptied(struct supervision *supervision);

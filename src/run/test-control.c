@@ -283,12 +283,15 @@ TEST(what_no_part_has_is_an_error)
 
 TEST(a_rule_is_asked_for_in_one_spelling)
 {
+    struct error answer = {0};
+
     open_channel();
     say("{\"type\":\"allow\",\"rule\":\"Registry.Example.org\"}\n");
     check_str(asked.data, "allow registry.example.org:443,80\n");
     control_part.answered(&control, "registry.example.org:443,80", NULL);
     check_str(HEAR(), "{\"type\": \"allowed\",\"rule\": \"registry.example.org:443,80\"}\n");
-    control_part.answered(&control, "a.org:1", "too-many");
+    error_set(&answer, ERROR_USAGE, EINVAL, "rule-refused", "allow: a.org:1: too-many");
+    control_part.answered(&control, "a.org:1", &answer);
     check_has(HEAR(), "\"rule-refused\"");
     allow_answer = -EINVAL;
     say("{\"type\":\"allow\",\"rule\":\"a.org\"}\n");

@@ -152,6 +152,12 @@ def control(backend):
     seen, out = talk(backend, ['--network', 'listed'], ['sh', '-c', wait],
                      {'started': [{'type': 'allow', 'rule': rule} for rule in ('late.test', 'late.test:8443', '93.184.1.0/24:80')]})
     tap.ok(out == 'hello\nlate\nhello\n', f'so do they where the list was empty, {backend}', f'{out} {seen[1:12]}')
+    taken = 'import socket, time; s = socket.socket(); s.bind(("0.0.0.0", 7777)); s.listen(); socket.create_connection(("web.test", 80)).close(); time.sleep(600)'
+    seen, _ = talk(backend, ['--allow', 'web.test:80'], ['python3', '-c', taken],
+                   {'connection': [{'type': 'allow', 'rule': 'late.test:7777'}, {'type': 'allow', 'rule': 'late.test:7778'}], 'allowed': [{'type': 'kill'}]})
+    answers = [(line['type'], line.get('reason'), line.get('rule')) for line in seen if line['type'] in ('allowed', 'error')]
+    tap.ok(answers == [('error', 'port-not-listened', None), ('allowed', None, 'late.test:7778')] and 'late.test:7777: nothing answers on port 7777 inside' in str(seen),
+           f'a rule whose port a command has is not said to be in force, and the next one is, {backend}', seen[1:8])
     seen, _ = talk(backend, [], ['true'], {'started': [{'type': 'allow', 'rule': 'late.test'}]})
     tap.ok('allowed' not in [line['type'] for line in seen], f'a run without a list has no rules, {backend}', seen[1:4])
     policy = world.write(f'locked-{backend}.json', '{"policy": 1, "network": {"allow": ["web.test"]}, "locked": ["network.allow"]}')
@@ -395,6 +401,9 @@ def live(front):
     holder.process.stdout.readline()
     done = allow('late.test:7777')
     tap.ok(done.returncode == 125 and len(done.stderr.splitlines()) == 1 and 'late.test:7777: nothing answers on port 7777 inside' in done.stderr, 'a rule that reaches nothing is not said to be in force', done)
+    ours.sendall(b'{"type": "allow", "rule": "late.test:7777"}\n')
+    answer = hear('allowed', 'error')
+    tap.ok(answer.get('reason') == 'port-not-listened' and 'late.test:7777' in answer['message'], 'nor by the control channel of a run', answer)
     holder.process.terminate()
     holder.process.wait(60)
     tap.ok(until(lambda: allow('late.test:7777').returncode == 0), 'but is when its port is free', allow('late.test:7777'))
