@@ -1,5 +1,20 @@
-"""tap.py - TAP for tests in Python: each point at once, what is wrong with it behind it, the plan at the end."""
+"""tap.py - what tests in Python share: TAP, each point at once, what is wrong with it behind it, the plan at the end; and a port."""
+import random
+import socket
 import sys
+
+
+def free_port():
+    """A port of the loopback that nobody has, of those that the kernel does not hand out by itself: one of these would be somebody's soon."""
+    with open('/proc/sys/net/ipv4/ip_local_port_range', encoding='ascii') as file:
+        least = int(file.read().split()[0])
+    while True:
+        with socket.socket() as one:
+            try:
+                one.bind(('127.0.0.1', random.randrange(2000, least) if least > 4000 else 0))
+                return one.getsockname()[1]
+            except OSError:  # somebody's
+                pass
 
 
 class Tap:

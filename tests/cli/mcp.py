@@ -12,7 +12,7 @@ import time
 import traceback
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
-from tap import Tap  # noqa: E402
+from tap import Tap, free_port  # noqa: E402
 
 CONFINE = os.environ['CONFINE_STAGE'] + '/bin/confine'
 PATIENCE = int(os.environ.get('CONFINE_PATIENCE', 60))
@@ -214,9 +214,10 @@ def many_and_cancelled():
             time.sleep(0.01)
         same(server.ask('ping')['result'], {})  # and no answer to the one that was cancelled
         for i in range(20):
-            server.send(id=i, method='tools/call', params={'name': 'run_command', 'arguments': {'command': 'sleep 0.5'}})
-        answers = [server.line() for _ in range(20)]
-        same(sum('too many' in answer['result']['content'][0]['text'] for answer in answers), 4)
+            server.send(id=i, method='tools/call', params={'name': 'run_command', 'arguments': {'command': 'until [ -e go ]; do sleep 0.05; done'}})
+        answers = [server.line() for _ in range(4)]  # no other has an end yet
+        open(server.place + '/go', 'w').close()
+        same([sum('too many' in answer['result']['content'][0]['text'] for answer in some) for some in (answers, [server.line() for _ in range(16)])], [4, 0])
 
 
 def fill(server):
@@ -250,12 +251,6 @@ def ends():
         while not os.path.exists(server.place + '/here'):
             time.sleep(0.01)
     same(server.status, 0)  # the end of the input ended the run as well: the pipe of stderr, which all of it held, has ended
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(('127.0.0.1', 0))
-        return one.getsockname()[1]
 
 
 def sessions():

@@ -19,6 +19,7 @@ who() { echo "$1:$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20)"
 alive() { [ "$(who "${1%%:*}")" = "$1" ] && [ "$(sed 's/.*) //' "/proc/${1%%:*}/stat" 2>/dev/null | cut -c1)" != Z ]; }
 ended() { ! alive "$1"; }
 swept() { [ -z "$(names)" ] || { "$confine" session list >/dev/null; [ -z "$(ls "$place")" ]; }; }
+listed() { "$confine" session list >"$dir/out" 2>"$dir/err"; grep -q "^$1: " "$dir/out"; } # does it live, and answer?
 # note: remember who is in the session; left_nothing NAME: result of its end.
 note() {
     process=$(who "$(inside 7100)") first=$(who "${init%% *}") kept=$(who "$(keeper "$named")")
@@ -60,7 +61,7 @@ start five --owner $owner && note
 kill -KILL $owner
 wait $owner 2>/dev/null
 left_nothing 'the end of the owner'
-bash -c '"$1" session start six >/dev/null; read -r line; : keep this shell' sh "$confine" < <(await test -S "$place/six.socket"; sleep 0.2; "$confine" session list >"$dir/out"; echo)
+bash -c '"$1" session start six >/dev/null; read -r line; : keep this shell' sh "$confine" < <(await listed six; echo)
 grep -q '^six: ' "$dir/out"
 result $? 'without --owner it lives as long as the process that started confine'
 await swept
@@ -98,7 +99,7 @@ cat >"$dir/ask.py" <<'P'
 import array, os, socket, struct, sys
 place, name, how, kind = sys.argv[1:]
 s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-s.settimeout(20)
+s.settimeout(60)
 place = os.open(place, os.O_RDONLY)
 s.connect("/proc/self/fd/%d/%s.socket" % (place, name))
 lock = {"none": None, "read": os.O_RDONLY, "write": os.O_RDWR, "path": os.O_PATH, "other": os.O_RDWR}[how]
@@ -164,7 +165,7 @@ print("later", *answer(joins))
 ends = fill()
 joins = [ask(2) for _ in range(8)]
 try:
-    print("end", subprocess.run([confine, "session", "end", "full"], timeout=30).returncode)
+    print("end", subprocess.run([confine, "session", "end", "full"], timeout=120).returncode)
 except subprocess.TimeoutExpired:
     print("end is waited for")
 P

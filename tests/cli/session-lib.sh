@@ -2,7 +2,8 @@
 #
 #   in_session NAME [OPTION]... -- COMMAND   confine run --session, quietly
 #   names          the sessions whose files are there
-#   keeper NAME    the process that keeps it (NAME: a pattern; none: all of this user's)
+#   keeper NAME    the process that keeps it (NAME: a pattern): started with `--owner`, this shell or $owner, because others of this
+#                  user have sessions of the same names
 #   inside N       the processes `sleep N` in sessions, as seen outside; there N, gone N: is one, is none left?
 mkdir -m 0700 "$dir/runtime"
 export XDG_RUNTIME_DIR=$dir/runtime
@@ -15,7 +16,7 @@ clear_up() {
 }
 
 names() { [ ! -d "$place" ] || (cd "$place" && ls | sed -n 's/\.socket$//p'); }
-keeper() { pgrep -fx "$confine session start ${1:-.*}( .*)?" | while read -r pid; do [ "$(stat -c %u "/proc/$pid")" != "$(id -u)" ] || echo "$pid"; done; }
+keeper() { pgrep -fx "$confine session start $1 --owner ($$|${owner:-$$})( .*)?" | while read -r pid; do [ "$(stat -c %u "/proc/$pid")" != "$(id -u)" ] || echo "$pid"; done; }
 in_session() { "$confine" run -q --session "$@"; }
 
 "$confine" session start probe --owner $$ >"$dir/out" 2>"$dir/err"

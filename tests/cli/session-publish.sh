@@ -5,11 +5,11 @@ export CONFINE_BACKEND
 . "$(dirname "$0")/tap.sh"
 . "$here/session-lib.sh"
 
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+free_port() { PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$here/.. python3 -c 'import tap; print(tap.free_port())'; }
 asked() { # what the server says to a client out here, by IPv4 or IPv6
-    timeout 10 python3 - "$1" "$port" <<'P' 2>&1
+    timeout 120 python3 - "$1" "$port" <<'P' 2>&1
 import socket, sys
-s = socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=5)
+s = socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=60)
 s.sendall(b"x")
 print(s.recv(100).decode(), end="")
 P
@@ -62,7 +62,8 @@ result $? 'and so is the next one'
 
 "$confine" run -q --session web --report "$dir/report" -- sh -c "python3 '$dir/server.py' third 1" &
 run=$!
-for _ in $(seq 100); do [ "$(asked 127.0.0.1)" = third ] && break; sleep 0.05; done
+reached() { [ "$(asked 127.0.0.1)" = third ]; }
+await reached || kill $run
 wait $run
 python3 - "$dir/report" <<'P' >>"$dir/why" 2>&1
 import json, sys

@@ -92,8 +92,9 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 
 # The run as a whole still ends with everything in it.
-call "${run[@]}" -- unshare -Urpf --mount-proc bash -c 'sleep 123.25 & sleep 123.25 & disown -a; exit 5'
-[ "$status" -eq 5 ] && ! pgrep -f 'sleep 123.25' >/dev/null
+mark=123.$RANDOM$$
+call "${run[@]}" -- unshare -Urpf --mount-proc bash -c 'sleep "$0" & sleep "$0" & disown -a; exit 5' "$mark"
+[ "$status" -eq 5 ] && ! pgrep -f "sleep $mark" >/dev/null
 result $? 'a pid namespace inside ends with the run'
 
 call "$confine" run -q -b namespace -w . --user keep --open priv.userns -- true

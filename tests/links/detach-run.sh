@@ -57,7 +57,8 @@ timer 0'
     is "$user: from a group leader: the status comes through the fork" "$status" 8
     run as "$user" setsid -w "$dr" --session -- sh -c 'kill -KILL $$'
     is "$user: and a signal's too" "$status" 137
-    run as "$user" setsid -w sh -c 'timeout -s TERM 1 "$1" --session -- sh -c "trap \"exit 5\" TERM; while :; do sleep 0.1; done"; sleep 0.3; pgrep -f "trap .exit 5. TERM; while :; do slee[p] 0.1" || echo gone' sh "$dr"
+    run as "$user" setsid -w sh -c 'timeout -s TERM 1 "$1" --session -- sh -c "trap \"exit 5\" TERM; while :; do sleep 0.1; done" "$2/looped"
+        i=0; while pgrep -f "$2/loope[d]" >/dev/null && [ $((i += 1)) -lt 600 ]; do sleep 0.1; done; pgrep -f "$2/loope[d]" || echo gone' sh "$dr" "$test_dir"
     is "$user: signals are passed on" "$out" gone
     run as "$user" setsid -w "$dr" --session -- sh -c 'ls /proc/$PPID/fd 2>/dev/null | wc -l'
     is "$user: the process in front holds no descriptor" "$out" 0

@@ -20,7 +20,7 @@ import tempfile
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
-from tap import Tap  # noqa: E402, F401: for those that use this file
+from tap import Tap, free_port  # noqa: E402, F401: for those that use this file
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 NEWNET = 0x40000000
@@ -76,7 +76,7 @@ class Outside:
         self.dir = self.made or '/mnt'
         call('mount', '-t', 'tmpfs', '-o', 'mode=0755', 'tmpfs', self.dir)
         self.write('hosts', '127.0.0.1 localhost\n::1 localhost\n' + hosts)
-        self.write('resolv.conf', f'nameserver {RESOLVER}\noptions timeout:1 attempts:1\n')
+        self.write('resolv.conf', f'nameserver {RESOLVER}\noptions timeout:20 attempts:1\n')
         call('mount', '--bind', f'{self.dir}/hosts', '/etc/hosts')
         call('mount', '--bind', f'{self.dir}/resolv.conf', os.path.realpath('/etc/resolv.conf'))
         self.resolver()
