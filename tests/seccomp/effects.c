@@ -56,9 +56,13 @@ static void end_victim(void)
 static int act_affinity(void)
 {
     cpu_set_t set;
+    int first = 0;
 
+    need(sched_getaffinity(0, sizeof(set), &set) == 0); /* not every processor need be ours */
+    while (!CPU_ISSET(first, &set))
+        first++;
     CPU_ZERO(&set);
-    CPU_SET(0, &set);
+    CPU_SET(first, &set);
     return answer(syscall(SYS_sched_setaffinity, victim, sizeof(set), &set));
 }
 
@@ -178,7 +182,10 @@ TEST_EACH(another_process_is_not_adjusted, struct adjust, adjusts)
         int seen;
 
         start_victim(row->root);
-        need(row->see() == 0);
+        if (row->see()) {
+            end_victim();
+            test_skip("no control: it is so already"); /* one processor */
+        }
         check_int(ask(way != BARE, way == DROPPED ? row->rule : NULL, NULL, row->act),
                   way == WHOLE ? row->answer : 0);
         seen = row->see();
@@ -219,7 +226,10 @@ TEST_EACH(with_namespaces_a_process_is_adjusted, struct adjust, adjusts)
         int seen;
 
         start_victim(row->root);
-        need(row->see() == 0);
+        if (row->see()) {
+            end_victim();
+            test_skip("no control: it is so already"); /* one processor */
+        }
         check_int(ask(way != BARE, NULL, NULL, row->act), 0);
         seen = row->see();
         end_victim();
