@@ -46,7 +46,8 @@ else
     if [ -n "${usable[1]:-}" ]; then
         unshare -U sleep 600 &
         holder=$!
-        await test "$(readlink /proc/self/ns/user)" != "$(readlink "/proc/$holder/ns/user")"
+        elsewhere() { [ "$(readlink /proc/self/ns/user)" != "$(readlink "/proc/$holder/ns/user")" ]; }
+        await elsewhere
         printf '0 0 1\n1 100001 1000\n' >"$dir/map" # by one call, as the kernel wants it
         cat "$dir/map" >"/proc/$holder/uid_map" && cat "$dir/map" >"/proc/$holder/gid_map"
         work="cat /proc/self/uid_map; $work"
@@ -134,7 +135,7 @@ for name in sys.argv[1:]:
     listeners[-1].listen(8)
     os.chmod(name, 0o777)
 open(os.path.dirname(sys.argv[1]) + "/ready", "w")
-time.sleep(120) # it is ended before
+time.sleep(1200) # it is ended before
 PY
     listener=$!
     cat >"$dir/w/connect.py" <<'PY'

@@ -43,15 +43,16 @@ cat >"$dir/serve.py" <<'P'
 import os, socket, struct, sys
 os.makedirs(os.path.dirname(sys.argv[1]), exist_ok=True)
 server = socket.socket(socket.AF_UNIX)
-server.bind(sys.argv[1])
-os.chmod(sys.argv[1], 0o666)
+server.bind(sys.argv[1] + ".new")
+os.chmod(sys.argv[1] + ".new", 0o666)
 server.listen(64)
+os.rename(sys.argv[1] + ".new", sys.argv[1])
 parent = os.getppid()
 server.settimeout(1)
 while os.getppid() == parent:
     try:
         asker, _ = server.accept()
-        asker.settimeout(1)
+        asker.settimeout(30)
         asked = asker.recv(1000)
     except OSError:
         continue

@@ -57,10 +57,10 @@ import socket, sys, time
 made = []
 for name in sys.argv[1:]:
     one = socket.socket(socket.AF_UNIX); one.bind(name); one.listen(8); made.append(one)
+open(name + ".listens", "w")
 time.sleep(600)' "$dir/asked" "$dir/other" </dev/null >/dev/null 2>&1 &
 server=$!
-await test -S "$dir/other"
-sleep 0.2 && chmod 666 "$dir/asked" "$dir/other"
+await test -e "$dir/other.listens" && chmod 666 "$dir/asked" "$dir/other"
 connect='import socket, sys
 for name in sys.argv[1:]:
     try: socket.socket(socket.AF_UNIX).connect(name); print("connected")

@@ -22,7 +22,7 @@ import socket, sys, time
 server = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 server.bind(sys.argv[1])
 while True:
-    open(sys.argv[2], "ab").write(server.recv(64))' "$dir/socket" "$dir/received" &
+    open(sys.argv[2], "ab", buffering=0).write(server.recv(64))' "$dir/socket" "$dir/received" &
 server=$!
 await test -S "$dir/socket"
 

@@ -17,22 +17,22 @@ for what in 'touch $TMPDIR/x; chmod 0 $TMPDIR' 'mkdir -p $TMPDIR/a/b; chmod 0 $T
 done
 
 # PTRACE_TRACEME: the parent is the supervisor, which never asked for it.
-call timeout 20 "$confine" run -q $backend -- "$dir/act" traceme "$dir/act" open 0 /
+call timeout 120 "$confine" run -q $backend -- "$dir/act" traceme "$dir/act" open 0 /
 [ "$status" -eq 0 ] && [ "$(tail -n 1 "$dir/out")" = '/ open' ]
 result $? 'a command that asks to be traced by its parent goes on'
 
-call timeout 20 "$confine" run -q $backend -- "$dir/act" traceme sh -c 'kill -USR1 $$; exit 3'
+call timeout 120 "$confine" run -q $backend -- "$dir/act" traceme sh -c 'kill -USR1 $$; exit 3'
 [ "$status" -eq 138 ] || why "status $status"
 result $? 'and ends by the signal that it sends itself'
 
 # A child of the command's parent is nobody's whom the command waits for; it is counted once, as long as it lives.
 for seconds in 0 300; do
-    call timeout 60 "$confine" run -q $backend --report "$dir/report" -- "$dir/act" sibling $seconds
+    call timeout 120 "$confine" run -q $backend --report "$dir/report" -- "$dir/act" sibling $seconds
     survivors=$(field .outcome.survivors_killed "$dir/report")
     [ "$status" -eq 0 ] && [ "$survivors" -eq $((seconds > 0)) ] || why "status $status, $survivors killed"
     result $? "a sibling of $seconds seconds is counted for what it is"
 done
-call timeout 60 "$confine" run -q $backend --wait-all -- "$dir/act" sibling 0
+call timeout 120 "$confine" run -q $backend --wait-all -- "$dir/act" sibling 0
 [ "$status" -eq 0 ] || why "status $status"
 result $? 'and nobody waits for one that has ended'
 
@@ -56,17 +56,18 @@ for exec in exec 'sleep 2 & exec'; do
 done
 
 # With strangers as children the work is done in a second process; the first one's death means the run as well.
-bash -c 'sleep 20 & echo $! >"$0"; exec "$@"' "$dir/stranger" "$confine" run -q $backend -w . -- \
-    sh -c 'echo >up; exec sleep "$0"' "30.$$" </dev/null >/dev/null 2>&1 &
+bash -c 'sleep 600 & echo $! >"$0"; exec "$@"' "$dir/stranger" "$confine" run -q $backend -w . -- \
+    sh -c 'echo >up; exec sleep "$0"' "300.$$" </dev/null >/dev/null 2>&1 &
 front=$!
 await test -e up
 # Its number inside may be another one outside.
-running() { grep -zlxF "30.$$" /proc/[0-9]*/cmdline 2>/dev/null | while read -r file; do grep -zsqx sleep "$file" && echo "$file"; done; }
-for _ in $(seq 100); do [ -z "$(running)" ] || break; sleep 0.1; done
-before=$(running)
+running() { grep -zlxF "300.$$" /proc/[0-9]*/cmdline 2>/dev/null | while read -r file; do grep -zsqx sleep "$file" && echo "$file"; done; }
+runs() { before=$(running); [ -n "$before" ]; }
+ended() { [ -z "$(running)" ]; }
+await runs
 kill -KILL "$front"
 wait "$front" 2>/dev/null
-for _ in $(seq 300); do [ -n "$(running)" ] || break; sleep 0.1; done
+await ended
 [ -n "$before" ] && [ -z "$(running)" ]
 result $? 'the end of the process in front ends the command'
 kill "$(cat "$dir/stranger")" 2>/dev/null
@@ -74,11 +75,14 @@ rm -rf "$dir"/tmp/*
 
 # With a process namespace another one stands between: what becomes of it is not what becomes of the run.
 if [ "${CONFINE_BACKEND:-landlock}" = namespace ]; then
-    while read -r signal expected limit name; do
-        "$confine" run -q $backend -w . --timeout "$limit" --grace 1s -- sh -c 'sleep 99 & exec sleep "$0"' "30.$$" </dev/null >/dev/null 2>&1 &
-        front=$!
-        for _ in $(seq 300); do [ -z "$(running)" ] || break; sleep 0.1; done
-        before=$(running)
+    while read -r signal expected limits name; do
+        for limit in ${limits//,/ }; do # the longer one where the command had not come that far
+            "$confine" run -q $backend -w . --timeout "$limit" --grace 1s -- sh -c 'sleep 99 & exec sleep "$0"' "300.$$" </dev/null >/dev/null 2>&1 &
+            front=$!
+            until runs || ! kill -0 "$front" 2>/dev/null; do sleep 0.05; done
+            [ -z "$before" ] || break
+            wait "$front" 2>/dev/null
+        done
         between=$(tr ' ' '\n' <"/proc/$front/task/$front/children" | head -1)
         [ "${between:-0}" -le 1 ] || kill "-$signal" "$between"
         wait "$front" 2>/dev/null
@@ -88,7 +92,7 @@ if [ "${CONFINE_BACKEND:-landlock}" = namespace ]; then
         result $? "$name"
     done <<'ROWS'
 KILL 137 60s SIGKILL to the process between ends the run, and nothing is left
-STOP 124 5s one that is stopped does not keep a run from its time limit
+STOP 124 5s,60s one that is stopped does not keep a run from its time limit
 ROWS
 fi
 
@@ -189,7 +193,7 @@ sys.exit(1 if hit or len(others) < 50 else 0)
 PYTHON
 EOF
 rm -f up
-call timeout 60 unshare -mpf --kill-child bash "$dir/numbers" "$confine" run -q $backend -w . --grace 1s
+call timeout 200 unshare -mpf --kill-child bash "$dir/numbers" "$confine" run -q $backend -w . --grace 1s
 if [ "$status" -eq 1 ] && grep -q '^unshare:' "$dir/err" || [ "$status" -eq 99 ]; then
     skip 'a signal for the group of a command that has ended reaches nobody else' 'no process namespace with few numbers here'
 else

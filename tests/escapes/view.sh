@@ -128,22 +128,22 @@ for user in $users; do
     fi
     bystander=$!
     # SIGURG is ignored where nobody waits for it: with the namespace taken away nothing must end by this test.
-    rm -f "$dir/hit" "$dir/w/hit"
-    listen='trap "echo hit >\"$0\"" URG; : >"$0.ready"; for _ in $(seq 100); do sleep 0.1; done'
+    rm -f "$dir/hit" "$dir/hit.ready" "$dir/w/hit"
+    listen='trap "echo hit >\"$0\"" URG; : >"$0.ready"; for _ in $(seq 1200); do sleep 0.1; done'
     if [ "$user" = owner ]; then
-        : >"$dir/hit.ready"; chown 65534 "$dir/hit.ready"; chmod 777 "$dir"
+        chmod 777 "$dir"
         child setpriv --reuid 65534 --regid 65534 --clear-groups bash -c "$listen" "$dir/hit"
     else
         child bash -c "$listen" "$dir/hit"
     fi
     listener=$!
+    await test -e "$dir/hit.ready"
     by "$user" -- bash -c 'bash -c "$1" "$0" & until [ -e "$0.ready" ]; do sleep 0.05; done
         kill -URG -1; until [ -e "$0" ]; do sleep 0.05; done; echo alive' "$dir/w/hit" "$listen"
     [ "$status" -eq 0 ] && grep -qx alive "$dir/out" && [ -e "$dir/w/hit" ] && [ ! -e "$dir/hit" ]
     result $? "$user: kill(-1) reaches what is inside, and nothing outside"
     outside "$user" kill -URG "$listener"
-    for _ in $(seq 50); do [ ! -e "$dir/hit" ] || break; sleep 0.1; done
-    [ -e "$dir/hit" ]
+    await test -e "$dir/hit"
     result $? "$user: control: the same signal is heard outside"
     kill -KILL "$listener"
     rm -f "$dir/w/hit" "$dir/w/hit.ready"

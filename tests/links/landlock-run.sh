@@ -165,9 +165,12 @@ fi
 # Killed in the middle, nothing is left: the control child goes with its parent.
 if strace -V >/dev/null 2>&1; then
     for call in clone prctl get_robust_list landlock_restrict_self wait4; do
-        run timeout -s KILL 20 strace -o /dev/null -e "inject=$call:signal=KILL" "$lr" --ro "$ws" --ro / -- "$act" read /
-        sleep 0.1
-        left=$(for p in /proc/[0-9]*/cmdline; do tr '\0' ' ' <"$p"; echo; done 2>/dev/null | grep -c "^$lr " || true)
+        run timeout -s KILL 120 strace -o /dev/null -e "inject=$call:signal=KILL" "$lr" --ro "$ws" --ro / -- "$act" read /
+        tries=0
+        while
+            left=$(for p in /proc/[0-9]*/cmdline; do tr '\0' ' ' <"$p"; echo; done 2>/dev/null | grep -c "^$lr " || true)
+            [ "$left" != 0 ] && [ $((tries += 1)) -lt 600 ]
+        do sleep 0.1; done
         is "killed in $call: nothing left" "$out|$left" '|0'
     done
 else

@@ -131,9 +131,9 @@ fd full null ptmx pts random shm stderr stdin stdout tty urandom zero "
         inside --process-numbers 310 -- sh -c 'cat /proc/sys/kernel/pid_max; echo 400 >/proc/sys/kernel/pid_max || echo no'
         is "$user: so many numbers" "$out" '310
 no'
-        inside --process-numbers 310 -- sh -c 'i=0; while [ $i -lt 400 ]; do sleep 30 & i=$((i + 1)); done'
+        inside --process-numbers 310 -- sh -c 'i=0; while [ $i -lt 400 ]; do sleep 300 & i=$((i + 1)); done'
         is "$user: no more processes than numbers" "$status" 2
-        inside -- sh -c 'i=0; while [ $i -lt 400 ]; do sleep 30 & i=$((i + 1)); done'
+        inside -- sh -c 'i=0; while [ $i -lt 400 ]; do sleep 300 & i=$((i + 1)); done'
         is "$user: control: as many as there may be" "$status" 0
         is "$user: the machine's number is what it was" "$(cat /proc/sys/kernel/pid_max)" "$numbers"
         ;;
@@ -368,7 +368,7 @@ got'
     is "$user: stopped and continued" "$out" 6
     inside -- "$ns" traced
     is "$user: a command that asks to be traced goes on" "$status|$err" '0|'
-    run as "$user" "$ns" supervise count "$nr" --liveness 30 -- sh -c 'sleep 1000 & setsid sleep 1000 & (sleep 1000 & exec sleep 1000) & sleep 0.2; exit 5'
+    run as "$user" "$ns" supervise count "$nr" --liveness 30 --rw "$ws" -- sh -c 'sleep 1000 & setsid sleep 1000 & (sleep 1000 & : >"$1/all"; exec sleep 1000) & until [ -e "$1/all" ]; do sleep 0.02; done; exit 5' sh "$ws"
     is "$user: survivors are counted and gone" "$out" 'exit 5, 4 left, all gone'
     run as "$user" "$ns" supervise count "$nr" --liveness 30 -- sh -c 'kill -TERM $$'
     is "$user: nobody is left" "$out" 'signal 15, 0 left, all gone'
@@ -450,7 +450,7 @@ if [ "$(id -u)" = 0 ]; then
     # A refused getpid answers -1, and a signal to -1 would be for everybody. In a pid namespace of this test's own.
     if unshare -pf --mount-proc true 2>/dev/null && strace -o /dev/null true 2>/dev/null; then
         for link in "$nr" "$links/detach-run --session"; do
-            run timeout 20 unshare -pf --mount-proc bash -c 'sleep 60 & sleep 0.1
+            run timeout 120 unshare -pf --mount-proc bash -c 'sleep 600 & sleep 0.1
                 setsid -w strace -f -o /dev/null -e inject=getpid:error=EPERM $1 -- sh -c "kill -KILL \$\$" 2>/dev/null
                 kill -0 $! && echo alive' bash "$link"
             is "${link##*/}: a refused getpid, and the command killed: nobody else is" "$out" alive
