@@ -19,7 +19,7 @@
 #define RANDOM_REAL   200 /* moments in a whole run */
 #define RANDOM_EXEC   150 /* moments of a chain without a supervisor */
 #define SPAN_LEAST_US 60000
-#define ANSWER_MS     5000
+#define ANSWER_MS     60000
 
 /* Daemons that left their parents and their session, one of them in a nested group, and a command that stays.
  */

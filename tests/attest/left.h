@@ -14,7 +14,8 @@
 
 #include <dirent.h>
 
-#define GONE_SECONDS 20
+#define GONE_SECONDS 60
+#define MADE_SECONDS 60
 
 static const enum variant variants[] = {VARIANT_PLAIN, VARIANT_NAMESPACE};
 
@@ -69,7 +70,9 @@ static inline bool tree_has(const struct world *world, const char *name)
 
 static inline bool wait_for(const struct world *world, const char *name)
 {
-    for (int i = 0; i < 4000 && !tree_has(world, name); i++)
+    uint64_t end = now_us() + MADE_SECONDS * 1000000U;
+
+    while (!tree_has(world, name) && now_us() < end)
         pause_us(500);
     return tree_has(world, name);
 }

@@ -50,5 +50,5 @@ does "cargo test, with documentation tests" 'cd part && cargo test --quiet --off
 does "cargo run --release, and nothing built twice" 'cd app && cargo run --quiet --offline --release | grep -q ^10 && cargo build --offline --release 2>&1 | grep -q Finished'
 does "cargo metadata, tree, clean" 'cd app && cargo metadata --offline --format-version 1 >/dev/null && cargo tree --offline | grep -q part && cargo clean --quiet'
 refuses "a crate from the network is not there, and cargo says so" 'Operation not permitted|Could not resolve|offline|network|failed to (get|query|fetch|download)|Permission denied' \
-    'cd app && timeout 30 cargo add --quiet itoa && timeout 30 cargo build'
+    'cd app && timeout 120 cargo add --quiet itoa && timeout 120 cargo build'
 close

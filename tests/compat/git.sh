@@ -57,7 +57,7 @@ refuses "the user's global configuration cannot be written" 'could not lock conf
 run outside git config --global core.pager
 is "and was not" "$status" 1
 refuses "a network remote fails at once, by name" 'Could not resolve|unable to access|not permitted' \
-    'timeout 5 git ls-remote https://example.org/x.git'
+    'timeout 60 git ls-remote https://example.org/x.git'
 
 # A linked worktree as the workspace: its repository lies elsewhere and is granted with it (git-layouts.sh).
 main=$test_dir/main tree=$test_dir/tree

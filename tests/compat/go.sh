@@ -93,5 +93,5 @@ inside=(GOCACHE="$w/.gocache")
 does "a GOCACHE of the caller's counts" 'go build -o tool ./cmd/tool && test -d .gocache/00'
 inside=()
 refuses "a module from the network is not there, and go says so" 'Operation not permitted|operation not permitted|no such host|lookup' \
-    'timeout 20 go get golang.org/x/text@v0.3.0'
+    'timeout 120 go get golang.org/x/text@v0.3.0'
 close

@@ -71,5 +71,5 @@ does "npm test and npm run, with the status of the script" 'cd app && npm pkg se
 does "npx runs a program of the package" 'cd app && npm pkg set bin=run.js && printf "#!/usr/bin/env node\nconsole.log(5)\n" >run.js && chmod +x run.js && mkdir -p node_modules/.bin && ln -sf ../../run.js node_modules/.bin/mine && npx --no-install mine | grep -qx 5'
 ok "npm's cache is the private one of this workspace" test -d "$home/.cache/confine/caches"/*/npm/_cacache
 refuses "npm install from the registry fails, in seconds, and not as a missing file" 'EPERM|EAI_AGAIN|ENOTFOUND|ECONN|ENOTCACHED|network' \
-    'cd app && timeout 30 npm install --no-audit --no-fund --fetch-retries 0 left-pad'
+    'cd app && timeout 120 npm install --no-audit --no-fund --fetch-retries 0 left-pad'
 close

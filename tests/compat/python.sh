@@ -19,7 +19,7 @@ if outside python3 -c 'import venv, ensurepip' 2>/dev/null; then
         env/bin/python -c "import setuptools" 2>/dev/null || env/bin/pip --version >/dev/null
         env/bin/pip install -q --no-index --no-build-isolation ./dist && env/bin/python -c "import thing; assert thing.answer == 42"'
     refuses "pip from the network fails, and says that there is none" 'Operation not permitted|No matching distribution|NewConnectionError' \
-        'timeout 20 env/bin/pip install -q --retries 0 --disable-pip-version-check six'
+        'timeout 120 env/bin/pip install -q --retries 0 --disable-pip-version-check six'
 else
     does "a virtual environment without pip (this python has no ensurepip)" 'python3 -m venv --without-pip env && env/bin/python -c "import sys; assert sys.prefix != sys.base_prefix"'
 fi

@@ -9,7 +9,7 @@ typed, wait, argv = sys.argv[1].encode().decode('unicode_escape').encode(), sys.
 pid, master = pty.fork()
 if pid == 0:
     os.execv(argv[0], argv)
-seen, sent, end = b'', not typed, time.time() + 30
+seen, sent, end = b'', not typed, time.time() + 120
 before = termios.tcgetattr(master)
 while time.time() < end:
     if not sent and wait in seen:

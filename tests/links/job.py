@@ -11,7 +11,7 @@ import sys
 import time
 
 LINK, PLACE = sys.argv[1:3]
-PATIENCE = 30
+PATIENCE = 60
 
 
 class Shell:

@@ -37,7 +37,7 @@
 #define LIVENESS 30
 #define CHANNEL  31
 #define HELD     32
-#define PATIENCE 20000 /* ms: for what must happen */
+#define PATIENCE 60000 /* ms: for what must happen */
 
 static char where[4096]; /* the directory of `ordinary` */
 

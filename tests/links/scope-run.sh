@@ -3,7 +3,7 @@
 . "$(dirname "$0")/../lib.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 build act "$here/act.c"
-build storm "$here/storm.c"
+BUILD_FLAGS='-static -DSECONDS=90' build storm "$here/storm.c"
 build supervise "$here/supervise.c"
 build unscoped "$here/unscoped.c"
 act=$test_dir/bin/act
@@ -52,12 +52,12 @@ alone() {
 
 for user in $users; do
     if [ "$user" = nobody ]; then prefix=$other; else prefix=; fi
-    $prefix sleep 100 >/dev/null 2>&1 &
+    $prefix sleep 1000 >/dev/null 2>&1 &
     bystander=$!
-    $prefix timeout 100 "$act" listen "confine-test-$$-$user" >"$test_dir/listening-$user" 2>/dev/null &
+    $prefix timeout 1000 "$act" listen "confine-test-$$-$user" >"$test_dir/listening-$user" 2>/dev/null &
     listener=$!
     tries=0
-    until [ -s "$test_dir/listening-$user" ] || [ $tries -ge 50 ]; do sleep 0.1; tries=$((tries + 1)); done
+    until [ -s "$test_dir/listening-$user" ] || [ $tries -ge 600 ]; do sleep 0.1; tries=$((tries + 1)); done
 
     run as "$user" "$act" signal "$bystander"
     is "$user: control: signal" "$out" 0
@@ -79,7 +79,7 @@ for user in $users; do
     is "$user: without --tcp it passes" "$status|$out" '0|0'
     run as "$user" "$sr" --signal --abstract --tcp -- "$sr" --signal --abstract --tcp -- "$act" loopback
     is "$user: nested" "$status|$out|$err" '0|13|'
-    run as "$user" "$sr" --signal -- sh -c 'sleep 5 & kill -TERM $!; wait $!; echo $?'
+    run as "$user" "$sr" --signal -- sh -c 'sleep 500 & kill -TERM $!; wait $!; echo $?'
     is "$user: own children can be signalled" "$out" 143
     run as "$user" "$sr" --signal --abstract --tcp -- sh -c "cd $test_dir && mv --version >/dev/null && exit 6"
     is "$user: status" "$status" 6
@@ -115,8 +115,8 @@ then nothing'
 left something
 then something
 guard 125'
-    # The supervisor is killed: everything that holds this pipe is gone long before its own 20 seconds.
-    run alone "$user" timeout -s KILL 8 sh -c '{ "$@"; } | cat' sh "$supervise" die "$sr" --signal --guard 21 --channel 20 -- "$storm" 50 1
+    # The supervisor is killed: everything that holds this pipe is gone long before its own 90 seconds.
+    run alone "$user" timeout -s KILL 60 sh -c '{ "$@"; } | cat' sh "$supervise" die "$sr" --signal --guard 21 --channel 20 -- "$storm" 50 1
     is "$user: the supervisor is killed" "$status|$(printf '%s\n' "$out" | tail -1)" '0|left something'
     ok "$user: the bystander still lives" kill -0 "$bystander"
     kill "$bystander" "$listener"

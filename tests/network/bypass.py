@@ -61,9 +61,9 @@ def through(what):
     with socket.create_connection(("127.0.0.1", proxy), 20) as s:
         return talk(s, what)
 
-def query(text, kind=1, server=None):
+def query(text, kind=1, server=None, patience=5):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-        s.settimeout(5)
+        s.settimeout(patience)
         s.sendto(question(text, kind), (server or R, 53))
         answer = s.recv(4096)
         return "rcode %d answers %d" % (answer[3] & 15, struct.unpack(">H", answer[6:8])[0])
@@ -99,7 +99,7 @@ attempt("control CONNECT", lambda: through(connect(b"web.test:80")))
 attempt("control absolute-form", lambda: through(absolute(b"web.test")))
 attempt("control socks", lambda: through(socks_name(b"web.test")))
 attempt("control tls", tls("web.test", "web.test"))
-attempt("control query", lambda: query("web.test"))
+attempt("control query", lambda: query("web.test", patience=60))
 # by address
 for label, address in (("world", WORLD), ("world by IPv6", SIX), ("private", P), ("metadata", M), ("this machine", H), ("mapped", "::ffff:" + WORLD)):
     attempt("address of " + label, lambda address=address: tcp(address))

@@ -76,7 +76,7 @@ class World:
                 for value in values:
                     file.write(f'{value} {name}\n')
         with open(f'{self.dir}/resolv.conf', 'w', encoding='ascii') as file:
-            file.write('nameserver 93.184.1.1\noptions timeout:1 attempts:1\n')
+            file.write('nameserver 93.184.1.1\noptions timeout:20 attempts:1\n')
         call('mount', '--bind', f'{self.dir}/hosts', '/etc/hosts')
         call('mount', '--bind', f'{self.dir}/resolv.conf', os.path.realpath('/etc/resolv.conf'))
 
