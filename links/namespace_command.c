@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
+#include <sys/wait.h>
 
 /* Whose command it is. Static: a faked clone enters pid 2's code without an argument. */
 static struct namespace *shared;
@@ -149,6 +150,8 @@ pid_t namespace_start_command(struct namespace *ns)
     pid = clone_command();
     if (pid == -ENOMEM && ns->joined)
         chain_fatal(ns->chain, "session", "it has ended");
+    if (pid == -ENOMEM && waitpid(ns->init_pid, NULL, WNOHANG) == ns->init_pid)
+        chain_fatal(ns->chain, "pid 1", "has ended before the command");
     if (pid < 0)
         chain_fatal_errno(ns->chain, "command", (int)-pid);
     return (pid_t)pid;

@@ -248,11 +248,11 @@ static int listen_and_run(const char *path, char **command)
 /* --- supervising ------------------------------------------------------------------------------------------
  */
 
-static int ended(int fd)
+static int ended(int fd, int patience)
 {
     struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
 
-    return poll(&poll_fd, 1, PATIENCE) == 1;
+    return poll(&poll_fd, 1, patience) == 1;
 }
 
 static pid_t start(char **command, const int *liveness, const int *channel, const int *held)
@@ -269,10 +269,10 @@ static pid_t start(char **command, const int *liveness, const int *channel, cons
 }
 
 /*
- * MODE: `count` prints the status and what came over the liveness socket; `die` closes our end of it as soon
- * as the command has written a byte to its stdout, and sees that everything ends; `cannot` prints the word
- * that came over the channel. Whatever the command leaves behind holds a pipe of ours, so that its end is
- * seen.
+ * MODE: `count` prints the status, what came over the liveness socket, and whether all is gone at once; `die`
+ * closes our end of it as soon as the command has written a byte to its stdout, and sees that everything
+ * ends; `cannot` prints the word that came over the channel. Whatever the command leaves behind holds a pipe
+ * of ours, so that its end is seen.
  */
 static int supervise(const char *mode, char **command)
 {
@@ -299,7 +299,7 @@ static int supervise(const char *mode, char **command)
         if (read(out[0], &byte, 1) != 1)
             return 98;
         close(liveness[0]);
-        fprintf(stderr, "%s\n", ended(held[0]) ? "all gone" : "left");
+        fprintf(stderr, "%s\n", ended(held[0], PATIENCE) ? "all gone" : "left");
         kill(child, SIGKILL);
         waitpid(child, &status, 0);
         return 0;
@@ -317,7 +317,7 @@ static int supervise(const char *mode, char **command)
         printf("no count, ");
     printf("%s %d, %u left, %s\n", WIFEXITED(status) ? "exit" : "signal",
            WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status), count,
-           ended(held[0]) ? "all gone" : "still there");
+           ended(held[0], 0) ? "all gone" : "still there");
     return 0;
 }
 
@@ -337,7 +337,7 @@ static int storm(int times, char **command)
         nanosleep(&pause, NULL);
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
-        left += !ended(held[0]);
+        left += !ended(held[0], PATIENCE);
         close(held[0]);
     }
     printf("%d left\n", left);
