@@ -243,7 +243,8 @@ static int find_foreign_sockets(struct resolving *resolving)
     return r == -ENOMEM && resolving->error->code == ERROR_NONE ? error_no_memory(resolving->error) : r;
 }
 
-/* A name that is relative to where whoever has bound it was then: nobody else knows what it names. */
+/* A name that is relative to where whoever has bound it was then, or to a descriptor of his: nobody else
+ * knows what it names. */
 static bool is_relative(const char *line)
 {
     const char *colon = strchr(line, ':'), *name;
@@ -253,7 +254,10 @@ static bool is_relative(const char *line)
     name = colon + UNIX_INODE;
     name += strspn(name, " ");
     name += strspn(name, "0123456789");
-    return name[0] == ' ' && name[1] != '/' && name[1] != '@' && name[1] != '\n' && name[1] != '\0';
+    if (name[0] != ' ' || name[1] == '@' || name[1] == '\n' || name[1] == '\0')
+        return false;
+    name++;
+    return name[0] != '/' || path_contains("/proc", name) || path_contains("/dev/fd", name);
 }
 
 /* Every name of the kernel's list on which somebody listens: the flag of a listening socket is set. */

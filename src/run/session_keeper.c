@@ -48,17 +48,24 @@ static uint64_t seconds(clockid_t clock)
 
 /* --- its place ------------------------------------------------------------------------------------------ */
 
+/* The name that the socket is bound to stands in the kernel's list, and by that list views mask what others
+ * listen on: so it is the whole one where it is short enough. */
 static int listen_there(struct session_keeper *keeper, struct error *error)
 {
-    struct sockaddr_un address;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct stat made;
     char file[SESSION_FILE];
 
-    session_address(keeper->place, keeper->name, &address);
-    unlinkat(keeper->place->fd, session_file(file, keeper->name, SESSION_SOCKET), 0); /* the lock is ours */
+    session_file(file, keeper->name, SESSION_SOCKET);
+    if ((size_t)snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", keeper->place->path, file) >=
+        sizeof(address.sun_path))
+        session_address(keeper->place, keeper->name, &address);
+    unlinkat(keeper->place->fd, file, 0); /* the lock is ours */
     keeper->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (keeper->listener < 0 ||
         bind(keeper->listener, (const struct sockaddr *)&address, sizeof(address)) != 0 ||
-        listen(keeper->listener, BACKLOG) != 0)
+        listen(keeper->listener, BACKLOG) != 0 ||
+        fstatat(keeper->place->fd, file, &made, AT_SYMLINK_NOFOLLOW) != 0)
         return session_keeper_fail(error, errno, "listen in the directory of sessions");
     return 0;
 }

@@ -281,20 +281,23 @@ is unix.path "$usual - $(claim unix.path)" "$usual - ${usual/sockets-of-later/so
 result $? 'with more services than are masked, the report says so'
 kill "$listener"
 rm -rf "$HOME/many"*
-python3 -c 'import os, socket, time
+for name in 'relative socket' /proc/self/fd/9/socket /dev/fd/9/socket; do
+    python3 -c 'import os, socket, sys, time
 os.chdir(os.environ["HOME"])
+os.dup2(os.open(".", os.O_PATH), 9)
 listener = socket.socket(socket.AF_UNIX)
-listener.bind("relative socket")
+listener.bind(sys.argv[1])
 listener.listen(1)
 open("relative.ready", "w")
-time.sleep(120)' &
-listener=$!
-wait_for "$HOME/relative.ready"
-inside true
-is unix.path "$usual - $(claim unix.path)" "$usual - ${usual/sockets-of-later/sockets-unmasked}" && [ -n "$usual" ]
-result $? 'so it does with one whose name is relative to a place that nobody knows'
-kill "$listener"
-rm -f "$HOME/relative"*
+time.sleep(120)' "$name" &
+    listener=$!
+    wait_for "$HOME/relative.ready"
+    inside true
+    is unix.path "$usual - $(claim unix.path)" "$usual - ${usual/sockets-of-later/sockets-unmasked}" && [ -n "$usual" ]
+    result $? "so it does with one whose name is relative to what nobody knows: $name"
+    kill "$listener"
+    rm -f "$HOME/relative"* "$HOME/socket"
+done
 mkdir "$place/tmux-1"
 beside -- sh -c "cat '$place/tmux-1/default'; exit 1"
 ! grep -q private-place "$dir/err" || why "$(cat "$dir/err")"

@@ -46,6 +46,28 @@ for name in ../x a/b . .. .x '' -x "$(printf 'a%.0s' $(seq 64))" $'a\nb' 'a b'; 
     result $? "no name: $(printf %q "$name" | cut -c1-20)"
 done
 
+# --- who keeps it: its socket is masked, as those of all others are -------------------------------------
+
+cat >"$dir/w/keeper.py" <<'P'
+import os, socket, sys
+print(len([line for line in open("/proc/net/unix") if line.endswith(" " + sys.argv[1] + "\n")]), end=" ")
+try:
+    socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).connect(sys.argv[1])
+    print("reached")
+except OSError:
+    print("refused")
+P
+[ "$(python3 keeper.py "$place/dev.socket")" = '1 reached' ]
+result $? "a keeper's socket is reached outside"
+for how in '--session dev' --backend=namespace --backend=bubblewrap; do
+    # shellcheck disable=SC2086
+    call "$confine" run -q $how -w . -- python3 keeper.py "$place/dev.socket"
+    case $how-$status in *bubblewrap-125) skip "$how: no keeper is reached" 'not there' ;; *)
+        [ "$(cat "$dir/out")" = '0 refused' ]
+        result $? "$how: no keeper is reached" ;;
+    esac
+done
+
 # --- what is shared ------------------------------------------------------------------------------------
 
 port() { cat "$dir/port"; }
