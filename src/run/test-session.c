@@ -1,9 +1,10 @@
 /*
- * test-session.c - what a keeper takes from whoever speaks to it.
+ * test-session.c - what a keeper takes from whoever speaks to it, and from how many.
  */
 #include "harness.h"
 
 #include "run/channel.h"
+#include "run/session_hearers.h"
 #include "run/session_wire.h"
 #include "util/util.h"
 
@@ -55,5 +56,56 @@ TEST(no_more_descriptors_than_there_is_room_for)
         check_int(receive(count, &taken), count > JOIN_COUNT ? -EPROTO : 0);
         check_int((long)taken, count > JOIN_COUNT ? 0 : (long)count);
         check_int(lowest(), before);
+    }
+}
+
+/* What is said to the gateway stays where it is. */
+static struct hearers *listeners(struct gateway *gateway)
+{
+    static struct hearers hearers;
+    int ends[2];
+
+    gateway_clear(gateway);
+    need(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+    gateway->fd = ends[0];
+    hearers_clear(&hearers, gateway);
+    return &hearers;
+}
+
+TEST(no_more_hear_than_there_is_room_for)
+{
+    struct gateway gateway;
+    struct hearers *hearers = listeners(&gateway);
+
+    for (size_t i = 0; i < HEARERS; i++)
+        check(hearers_add(hearers, dup(STDERR_FILENO)));
+    check(!hearers_add(hearers, STDERR_FILENO));
+    hearers->fd[HEARERS / 2] = fd_close(hearers->fd[HEARERS / 2]);
+    check(hearers_add(hearers, dup(STDERR_FILENO)));
+    check(!hearers_add(hearers, STDERR_FILENO));
+}
+
+TEST(who_says_what_is_no_word_is_heard_no_more)
+{
+    static const struct {
+        const char *word;
+        size_t size;
+        bool stays;
+    } words[] = {{"t", 1, true}, {"x", 1, false}, {"T", 1, false}, {"\0t", 2, false}, {"", 0, false}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+        struct gateway gateway;
+        struct hearers *hearers = listeners(&gateway);
+        struct pollfd ready[HEARERS];
+        int ends[2];
+
+        need(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+        check(hearers_add(hearers, ends[0]));
+        need(send(ends[1], words[i].word, words[i].size, 0) == (ssize_t)words[i].size);
+        hearers_wait(hearers, ready);
+        need(poll(ready, HEARERS, -1) == 1);
+        hearers_hear(hearers, ready);
+        check_int(hearers->fd[0], words[i].stays ? ends[0] : -1);
+        fd_close(ends[1]);
     }
 }
