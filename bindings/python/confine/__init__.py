@@ -7,13 +7,14 @@ options, and both end the run when they are interrupted: nothing of it stays beh
 from .aio import Run, start
 from .blocking import run
 from .events import (AllowedEvent, Answer, AnsweredEvent, AskEvent, CommandFailed, ConfineError, ConnectionEvent, DenialEvent,
-                     EndedEvent, ErrorEvent, Event, LimitEvent, Outcome, Report, Result, StartedEvent, Surface, WarningEvent)
+                     EndedEvent, ErrorEvent, Event, LimitEvent, Outcome, OutputName, Report, Result, StartedEvent, Surface, WarningEvent)
 from .fence import Fence, FenceDenied
 from .options import Options, Policy, ProgramNotFound, find_program
+from .orders import Orders
 from .session import Session
 
 __all__ = [
     'AllowedEvent', 'Answer', 'AnsweredEvent', 'AskEvent', 'CommandFailed', 'ConfineError', 'ConnectionEvent', 'DenialEvent', 'EndedEvent',
-    'ErrorEvent', 'Event', 'Fence', 'FenceDenied', 'LimitEvent', 'Options', 'Outcome', 'Policy', 'ProgramNotFound', 'Report', 'Result',
+    'ErrorEvent', 'Event', 'Fence', 'FenceDenied', 'LimitEvent', 'Options', 'Orders', 'Outcome', 'OutputName', 'Policy', 'ProgramNotFound', 'Report', 'Result',
     'Run', 'Session', 'StartedEvent', 'Surface', 'WarningEvent', 'find_program', 'run', 'start',
 ]

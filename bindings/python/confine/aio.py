@@ -2,11 +2,12 @@
 import asyncio
 import os
 import signal as signals
-from typing import TYPE_CHECKING, Any, AsyncIterator, Awaitable, Callable, Coroutine, Generator, Mapping, Optional, Sequence, Set, Union
+from typing import (TYPE_CHECKING, Any, AsyncIterator, Awaitable, Callable, Coroutine, Dict, Generator, List, Mapping, Optional, Sequence, Set,
+                    Union)
 
 from .channel import Channel
-from .events import Answer, AskEvent, Event, Result, StartedEvent, answer_checked
-from .options import Policy, asking, environment
+from .events import Answer, AskEvent, Event, OutputName, Result, StartedEvent, answer_checked
+from .options import Policies, asking, environment
 from .start import Command, Start
 
 if TYPE_CHECKING:
@@ -15,28 +16,59 @@ if TYPE_CHECKING:
     from .options import Options
 
 PIECE = 65536
+PIPE = asyncio.subprocess.PIPE
 OnAsk = Callable[[AskEvent], Awaitable[Answer]]
+OnOutput = Callable[[OutputName, bytes], Awaitable[None]]
+
+
+class Output:
+    """A pipe from the command, with a transport of our own: asyncio's would keep a process from ending for as long as nobody reads."""
+
+    def __init__(self, reader: asyncio.StreamReader, transport: asyncio.ReadTransport, theirs: int):
+        self.reader, self.transport, self.theirs = reader, transport, theirs
+
+    @classmethod
+    async def make(cls, wanted: Any) -> 'Optional[Output]':
+        if wanted != PIPE:
+            return None
+        ours, theirs = os.pipe()
+        file = open(ours, 'rb', 0)
+        try:
+            reader = asyncio.StreamReader()
+            transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), file)
+        except BaseException:
+            file.close()
+            os.close(theirs)
+            raise
+        return cls(reader, transport, theirs)
 
 
 class Run:
     """A run that was started: ``async with start(...) as run``. Leaving the block kills what is still there and waits for its end.
 
-    Iterating gives the events, each once, to one reader; ``wait()`` and the streams may be awaited meanwhile. What on_ask raises is
+    Iterating gives the events, each once, to one reader; ``wait()`` may be awaited meanwhile. What on_ask or on_output raises is
     raised by both, and at the end of the block where neither has been there to raise it.
     """
 
     def __init__(self, process: asyncio.subprocess.Process, reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
-                 on_ask: 'Optional[OnAsk]' = None):
+                 outputs: 'Mapping[OutputName, Output]', on_ask: 'Optional[OnAsk]' = None, on_output: 'Optional[OnOutput]' = None,
+                 capture: bool = True):
         self._on_ask = on_ask
         self._asking: 'Set[asyncio.Task[None]]' = set()
         self._failure: Optional[BaseException] = None
         self._heard = False  # somebody has got it
+        self._silent = False  # nothing is said any more
         self._process, self._reader, self._writer = process, reader, writer
         self._channel = Channel()
         self._events: 'asyncio.Queue[Optional[Event]]' = asyncio.Queue()
         self._started: 'asyncio.Future[Optional[StartedEvent]]' = asyncio.get_running_loop().create_future()
         self._hearing = asyncio.ensure_future(self._hear())
         self._ending: 'Optional[asyncio.Task[Result]]' = None
+        self._handing: 'Dict[OutputName, asyncio.Task[Optional[bytes]]]' = {}
+        self._outputs = outputs
+        for name, output in outputs.items():
+            if on_output is not None:
+                self._handing[name] = asyncio.ensure_future(self._hand(name, output.reader, on_output, capture))
 
     @property
     def stdin(self) -> Optional[asyncio.StreamWriter]:
@@ -45,12 +77,18 @@ class Run:
 
     @property
     def stdout(self) -> Optional[asyncio.StreamReader]:
-        """What the command writes, where start() was given PIPE for it. Read it, or the command waits for you."""
-        return self._process.stdout
+        """What the command writes, where start() was given PIPE for it and no on_output.
+
+        Read it to its end before you call wait(), which takes what is left; what nobody reads, the command waits for.
+        """
+        return self._stream('stdout')
 
     @property
     def stderr(self) -> Optional[asyncio.StreamReader]:
-        return self._process.stderr
+        return self._stream('stderr')
+
+    def _stream(self, name: OutputName) -> Optional[asyncio.StreamReader]:
+        return self._outputs[name].reader if name in self._outputs else None
 
     async def _hear(self) -> None:
         try:
@@ -79,10 +117,37 @@ class Run:
     async def _ask(self, on_ask: 'OnAsk', question: AskEvent) -> None:
         try:
             await self.answer(question.id, answer_checked(await on_ask(question), question))
-        except Exception as error:  # whoever decides cannot, or has no answer: wait() raises it, and the run goes
-            self._failure = self._failure or error
-            self._writer.write(Channel.order(type='answer', id=question.id, answer='deny'))
-            self._writer.close()
+        except Exception as error:  # whoever decides cannot, or has no answer
+            if not self._silent:
+                self._writer.write(Channel.order(type='answer', id=question.id, answer='deny'))
+            self._fail(error)
+
+    async def _hand(self, name: OutputName, stream: asyncio.StreamReader, on_output: 'OnOutput', capture: bool) -> Optional[bytes]:
+        pieces: List[bytes] = []
+        while data := await stream.read(PIECE):
+            if capture:
+                pieces.append(data)
+            if self._failure is None:
+                try:
+                    await on_output(name, data)
+                except Exception as error:
+                    self._fail(error)
+        return b''.join(pieces) if capture else None
+
+    def _fail(self, error: Exception) -> None:
+        """A callback has raised: wait() raises it, and the run goes."""
+        self._failure = self._failure or error
+        self._shut()
+
+    def _shut(self) -> None:
+        """The end of what is said, which kills; what was said before is obeyed first. A close() alone would not be the end of it where
+        a child of this process, that was forked, holds a copy of the socket."""
+        if not self._silent:
+            self._silent = True
+            try:
+                self._writer.write_eof()
+            except OSError:  # the other side is gone already
+                pass
 
     async def started(self) -> Optional[StartedEvent]:
         """The event that the command's program runs; None where it never did."""
@@ -101,14 +166,17 @@ class Run:
             yield one
 
     def _raise(self) -> None:
-        """Raise what on_ask has raised."""
+        """Raise what a callback has raised."""
         if self._failure is not None:
             self._heard = True
             raise self._failure
 
     async def say(self, **members: Any) -> None:
         """An order of confine-control(5). After the end it is nobody's, and nothing happens."""
-        self._writer.write(Channel.order(**members))
+        line = Channel.order(**members)
+        if self._silent:
+            return
+        self._writer.write(line)
         try:
             await self._writer.drain()
         except ConnectionError:
@@ -149,7 +217,8 @@ class Run:
         return await asyncio.shield(self._ending)
 
     async def _end(self) -> Result:
-        out, err = await asyncio.gather(*(self._rest(stream) for stream in (self.stdout, self.stderr)))
+        out, err = await asyncio.gather(self._handing.get('stdout') or self._rest(self.stdout),
+                                        self._handing.get('stderr') or self._rest(self.stderr))
         await self._hearing
         status = await self._process.wait()
         self._raise()
@@ -166,7 +235,7 @@ class Run:
 
     async def close(self) -> None:
         """Kill what is still there and wait until nothing of it is left."""
-        self._writer.close()  # a channel that closes kills, and what was said before is obeyed first
+        self._shut()
         if self._process.stdin is not None:
             self._process.stdin.close()
         waiting = asyncio.ensure_future(self._process.wait())
@@ -177,6 +246,9 @@ class Run:
             except asyncio.CancelledError:
                 cancelled = True  # nothing may stay behind, however often somebody is impatient
         self._hearing.cancel()
+        self._writer.close()
+        for output in self._outputs.values():
+            output.transport.close()
         if self._ending is not None and not self._ending.done():
             self._ending.cancel()
         if cancelled:
@@ -210,37 +282,47 @@ class _Starting:
         await self._run.__aexit__(kind, *_)
 
 
-def start(command: Command, *, policy: Optional[Policy] = None,
+def start(command: Command, *, policy: Optional[Policies] = None,
           program: Optional[Union[str, 'os.PathLike[str]']] = None,
           directory: Optional[Union[str, 'os.PathLike[str]']] = None, environ: Optional[Mapping[str, str]] = None,
           stdin: Any = asyncio.subprocess.DEVNULL, stdout: Any = asyncio.subprocess.PIPE,
-          stderr: Any = asyncio.subprocess.PIPE, pass_fds: Sequence[int] = (), on_ask: 'Optional[OnAsk]' = None,
+          stderr: Any = asyncio.subprocess.PIPE, capture: bool = True, pass_fds: Sequence[int] = (),
+          on_output: 'Optional[OnOutput]' = None, on_ask: 'Optional[OnAsk]' = None,
           **options: 'Unpack[Options]') -> _Starting:
     """Start *command* confined: ``async with start([...]) as run``, or ``run = await start([...])`` and later ``run.close()``.
 
     stdin, stdout, stderr: as of asyncio.create_subprocess_exec(); the rest as of run()
-    on_ask: awaited with every question, each in a task of its own; what it raises ends the run, and wait() and the
+    on_output: awaited with 'stdout' or 'stderr' and each piece of it as it comes, by a task for each of the two
+    capture: whether wait() also returns what on_output has had
+    on_ask: awaited with every question, each in a task of its own; what it or on_output raises ends the run, and wait() and the
             iteration raise it, or a ValueError where it returns no Answer
     """
     async def begin() -> Run:
         begun = Start(command, asking(options, on_ask is not None), policy, program, pass_fds)
+        made: 'Dict[OutputName, Output]' = {}
+        writer: Optional[asyncio.StreamWriter] = None
         try:
             # Now, so that no step that can be cancelled stands between the program's start and the run's handle.
             begun.ours.setblocking(False)
             reader, writer = await asyncio.open_connection(sock=begun.ours)
-        except BaseException:
-            begun.close()
-            begun.ours.close()
-            raise
-        try:
+            wanted: 'Mapping[OutputName, Any]' = {'stdout': stdout, 'stderr': stderr}
+            for name, where in wanted.items():
+                output = await Output.make(where)
+                if output is not None:
+                    made[name] = output
             process = await asyncio.create_subprocess_exec(
-                *begun.words, stdin=stdin, stdout=stdout, stderr=stderr, pass_fds=begun.descriptors, cwd=directory,
+                *begun.words, stdin=stdin, stdout=made['stdout'].theirs if 'stdout' in made else stdout,
+                stderr=made['stderr'].theirs if 'stderr' in made else stderr, pass_fds=begun.descriptors, cwd=directory,
                 env=environment(environ))
         except BaseException:
-            writer.close()
+            (begun.ours if writer is None else writer).close()
+            for output in made.values():
+                output.transport.close()
             raise
         finally:
             begun.close()
-        return Run(process, reader, writer, on_ask)
+            for output in made.values():
+                os.close(output.theirs)
+        return Run(process, reader, writer, made, on_ask, on_output, capture)
 
     return _Starting(begin)

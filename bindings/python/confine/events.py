@@ -2,6 +2,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Literal, Mapping, Optional, cast, get_args
 
+OutputName = Literal['stdout', 'stderr']
 Report = Dict[str, Any]  #: the object of confine-report(5)
 Surface = Dict[str, Any]  #: one element of its ``surfaces``
 

@@ -4,10 +4,11 @@ import json
 import os
 import socket
 import subprocess
+from contextlib import ExitStack
 from typing import IO, TYPE_CHECKING, Any, Dict, Mapping, Optional, Tuple, Union
 
 from .events import ConfineError
-from .options import Policy, environment, find_program, policy_descriptor, words
+from .options import Policies, environment, find_program, policy_descriptors, words
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -45,24 +46,21 @@ class Fence:
     of these options starts.
     """
 
-    def __init__(self, *, policy: Optional[Policy] = None, program: Optional[Union[str, 'os.PathLike[str]']] = None,
+    def __init__(self, *, policy: Optional[Policies] = None, program: Optional[Union[str, 'os.PathLike[str]']] = None,
                  directory: Optional[Union[str, 'os.PathLike[str]']] = None, environ: Optional[Mapping[str, str]] = None,
                  **options: 'Unpack[Options]'):
         asked = [find_program(program), 'fence', *words(options)]
-        descriptor = policy_descriptor(policy) if policy is not None else -1
-        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        try:
-            if descriptor >= 0:
-                asked.append(f'--policy=fd:{descriptor}')
-            with theirs:
-                self._process = subprocess.Popen(asked, stdin=theirs, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=directory,
-                                                 pass_fds=[descriptor] if descriptor >= 0 else [], env=environment(environ))
-        except BaseException:
-            self._socket.close()
-            raise
-        finally:
-            if descriptor >= 0:
-                os.close(descriptor)
+        with ExitStack() as held:
+            descriptors = policy_descriptors(policy, held)
+            asked += [f'--policy=fd:{descriptor}' for descriptor in descriptors]
+            self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            try:
+                with theirs:
+                    self._process = subprocess.Popen(asked, stdin=theirs, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                                     cwd=directory, pass_fds=descriptors, env=environment(environ))
+            except BaseException:
+                self._socket.close()
+                raise
         try:
             self._hear_ready()
         except BaseException:

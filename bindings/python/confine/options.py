@@ -1,6 +1,7 @@
 """What is asked for, as words of confine-run(1) and as a policy of confine-policy(5)."""
 import json
 import os
+from contextlib import ExitStack
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 try:
@@ -47,6 +48,10 @@ class Policy(TypedDict, total=False):
     open: List[Any]
     locked: List[str]
     runner: Mapping[str, Any]
+
+
+#: One, or several: the weakest first.
+Policies = Union[Policy, Sequence[Policy]]
 
 
 class Options(TypedDict, total=False):
@@ -152,8 +157,17 @@ def words(options: Mapping[str, Any]) -> List[str]:
     return out
 
 
-def policy_descriptor(policy: Policy) -> int:
-    """An open descriptor from which the policy is read, as if it were a file."""
+def policy_descriptors(policy: Optional[Policies], held: ExitStack) -> List[int]:
+    """Descriptors from which the policies are read, as if they were files, open for as long as *held* is."""
+    policies = [] if policy is None else [policy] if isinstance(policy, Mapping) else policy
+    descriptors = []
+    for one in policies:
+        descriptors.append(_policy_descriptor(one))
+        held.callback(os.close, descriptors[-1])
+    return descriptors
+
+
+def _policy_descriptor(policy: Any) -> int:
     descriptor = os.memfd_create('confine-policy')
     try:
         data = json.dumps(policy).encode()

@@ -4,7 +4,7 @@ import socket
 from contextlib import ExitStack
 from typing import Any, List, Mapping, Optional, Sequence, Tuple, Union
 
-from .options import Policy, find_program, policy_descriptor, words
+from .options import Policies, find_program, policy_descriptors, words
 
 Command = Sequence[Union[str, bytes, 'os.PathLike[str]']]
 
@@ -12,7 +12,7 @@ Command = Sequence[Union[str, bytes, 'os.PathLike[str]']]
 class Start:
     """What a start needs, and the ends of it that are ours. To be closed when the program has been started."""
 
-    def __init__(self, command: Command, options: Mapping[str, Any], policy: Optional[Policy],
+    def __init__(self, command: Command, options: Mapping[str, Any], policy: Optional[Policies],
                  program: Optional[Union[str, 'os.PathLike[str]']], pass_fds: Sequence[int]):
         if isinstance(command, (str, bytes)):
             raise TypeError('the command is a sequence of words, not a text: there is no shell that would split it')
@@ -27,9 +27,7 @@ class Start:
             self.descriptors: Tuple[int, ...] = (theirs.fileno(), *pass_fds)
             self.words: List[Union[str, bytes]] = [chosen, 'run', f'--control=fd:{theirs.fileno()}', *asked,
                                                    *(f'--pass-fd={fd}' for fd in pass_fds)]
-            if policy is not None:
-                descriptor = policy_descriptor(policy)
-                self._theirs.callback(os.close, descriptor)
+            for descriptor in policy_descriptors(policy, self._theirs):
                 self.words.append(f'--policy=fd:{descriptor}')
                 self.descriptors += (descriptor,)
             self.words += ['--', *self.command]
