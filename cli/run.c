@@ -44,26 +44,36 @@ struct outputs {
     struct control control;
 };
 
-/* The report's file, once the grants are known or when they never will be. The first error is the one that
- * is reported; a second one is said. */
+/* The first error is the one that is reported; a second one is said. */
+static int keep_error(struct report *report, int result, struct error *error)
+{
+    if (error->code == ERROR_NONE)
+        error_set(error, ERROR_INTERNAL, -result, "control-unusable", "control: %s", strerror(-result));
+    if (report->error.code == ERROR_NONE)
+        report->error = *error;
+    else
+        cli_fail(error);
+    return result;
+}
+
+/* The report's file, once the grants are known or when they never will be, and the channel, which says why
+ * the report has none. */
 static int open_outputs(struct outputs *outputs, const struct options *options, struct report *report)
 {
-    struct error second = {0};
-    int result = 0, fd = -1;
+    struct error of_report = {0}, of_control = {0};
+    int result = 0, attached = 0, fd = -1;
 
     if (options->report)
-        result = output_open(&outputs->report, "report", options->report, report->resolved, &second);
-    if (result == 0 && options->control)
-        result = attach_control(options->control, outputs->report.fd, report->resolved, &fd, &second);
+        result = output_open(&outputs->report, "report", options->report, report->resolved, &of_report);
+    if (result < 0)
+        keep_error(report, result, &of_report);
+    if (options->control)
+        attached = attach_control(options->control, outputs->report.fd, report->resolved, &fd, &of_control);
     if (fd >= 0)
-        result = control_begin(&outputs->control, fd);
-    if (result < 0 && second.code == ERROR_NONE)
-        error_set(&second, ERROR_INTERNAL, -result, "control-unusable", "control: %s", strerror(-result));
-    if (result < 0 && report->error.code == ERROR_NONE)
-        report->error = second;
-    else if (result < 0)
-        cli_fail(&second);
-    return result;
+        attached = control_begin(&outputs->control, fd);
+    if (attached < 0)
+        keep_error(report, attached, &of_control);
+    return result < 0 ? result : attached;
 }
 
 /* What the report says of the choice; without a plan there is no backend. */

@@ -141,13 +141,13 @@ def started_only_when_it_has(backend):
 
 def nothing_started(backend):
     for words, reason in (['--bogus'], 'unknown-option'), (['--workspace=/nowhere'], 'path-missing'), \
-            (['--backend=refuse'], 'asked-to-refuse'):
+            (['--backend=refuse'], 'refuse'), (['--report=/nowhere/report'], 'output-unusable'):
         run = Run([backend, *words], ['true'])
         ended, status = run.end()
         same((status, ended['status'], ended['report']['outcome']['kind']), (125, 125, 'not-started'))
         validate('control.schema.json', run.lines)
         validate('report.schema.json', [ended['report']])
-        assert ended['report']['error'], reason
+        same(ended['report']['error']['reason'], reason)
 
 
 def kill(backend):
