@@ -219,7 +219,8 @@ type Stream = 'pipe' | 'ignore' | 'inherit' | number | import('node:stream').Str
 export interface StartOptions extends Options {
   /** The program confine; without it the first of PLACES, else that of PACKAGE. Never looked for along PATH. */
   program?: string;
-  policy?: Policy;
+  /** One, or several: the weakest first. */
+  policy?: Policy | Policy[];
   /** Where confine starts: relative names in the options start there. */
   directory?: string;
   /** The environment that confine gets; without it this process's. */
@@ -237,7 +238,12 @@ export interface StartOptions extends Options {
 
 export interface RunOptions extends StartOptions {
   input?: string | Uint8Array;
-  onEvent?: (event: Event) => void;
+  /** Collect stdout and stderr, as without it; false: onOutput alone has them, or without it they are this process's. */
+  capture?: boolean;
+  /** Called with each piece of the output as it comes, and waited for. A piece ends anywhere, in the middle of a letter as well. */
+  onOutput?: (stream: 'stdout' | 'stderr', piece: Buffer) => void | Promise<void>;
+  /** Called with every event as it comes, and waited for before the next. */
+  onEvent?: (event: Event) => void | Promise<void>;
 }
 
 /** A run that has ended, and nothing of it is left. */
@@ -256,7 +262,7 @@ export interface Result {
   check(): Result;
 }
 
-/** The command did not run. */
+/** The command did not run. `message` is as on the command line: with the hint, the way out, behind it. */
 export class ConfineError extends Error {
   readonly code: ErrorCode;
   readonly reason: string;

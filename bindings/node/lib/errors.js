@@ -1,7 +1,8 @@
-/** The command did not run: code and reason are those of `error` in the report. */
+/** The command did not run: code and reason are those of `error` in the report. Its text is as on the command line: the message, and
+ * the way out behind it. */
 export class ConfineError extends Error {
   constructor(message, { code = 'INTERNAL', reason = '', hint = null, surface = null, report = null } = {}) {
-    super(message);
+    super(hint ? `${message} (${hint})` : message);
     this.name = 'ConfineError';
     Object.assign(this, { code, reason, hint, surface, report });
   }

@@ -1,5 +1,6 @@
 /** A run: started, listened to, ordered about, cancelled, waited for. */
 import { spawn } from 'node:child_process';
+import { statSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { Lines, order } from './channel.js';
 import { ConfineError } from './errors.js';
@@ -7,7 +8,7 @@ import { words } from './options.js';
 import { findProgram } from './program.js';
 import { Result } from './result.js';
 
-const CHANNEL = 3, POLICY = 4; // of the program's descriptors
+const CHANNEL = 3, POLICIES = 4; // of the program's descriptors: the first of the policies'
 
 function check(command, passed) {
   if (!Array.isArray(command) || command.length === 0)
@@ -197,34 +198,49 @@ export function start(command, { program, policy, directory, environ, stdin = 'i
   const asked = words(onAsk ? { ask: 60, ...options } : options);
   const stdio = [stdin, stdout, stderr, 'pipe'];
   const own = [`--control=fd:${CHANNEL}`];
-  if (policy !== undefined) {
+  const policies = [policy ?? []].flat();
+  for (const index of policies.keys()) {
     stdio.push('pipe');
-    own.push(`--policy=fd:${POLICY}`);
+    own.push(`--policy=fd:${POLICIES + index}`);
   }
+  const first = stdio.length;
   for (const one of passFds) {
+    if (one < first) throw new TypeError(`passFds: ${one} is taken; passed descriptors keep their numbers, from ${first} on`);
     while (stdio.length < one) stdio.push('ignore');
-    if (stdio.length > one) throw new TypeError(`passFds: ${one} is taken; passed descriptors keep their numbers, from ${POLICY + 1} on`);
     stdio[one] = one;
     own.push(`--pass-fd=${one}`);
   }
   signal?.throwIfAborted();
+  if (directory !== undefined) statSync(directory); // of a missing one spawn() says that it is the program
   const child = spawn(findProgram(program), ['run', ...own, ...asked, '--', ...command], { cwd: directory, env: environ, stdio });
-  if (policy !== undefined && child.stdio[POLICY]) {
-    child.stdio[POLICY].on('error', () => {}); // a program that ends before it reads says why itself
-    child.stdio[POLICY].end(JSON.stringify(policy));
+  for (const [index, one] of policies.entries()) {
+    const pipe = child.stdio[POLICIES + index];
+    pipe?.on('error', () => {}); // a program that ends before it reads says why itself
+    pipe?.end(JSON.stringify(one));
   }
   return new Run(child, signal, onAsk);
 }
 
-/** Run a command confined and wait for its end: start() and wait(), with an input. */
-export async function run(command, { input, onEvent, ...rest } = {}) {
-  const running = start(command, { stdin: input === undefined ? 'ignore' : 'pipe', ...rest });
+/** Each piece of a stream to onOutput, which is waited for. Return: all of it, where it is to be collected. */
+async function hand(stream, name, onOutput, capture) {
+  const pieces = [];
+  for await (const piece of stream) {
+    if (capture) pieces.push(piece);
+    await onOutput(name, piece);
+  }
+  return capture ? Buffer.concat(pieces) : null;
+}
+
+/** Run a command confined and wait for its end: start() and wait(), with an input and callbacks. */
+export async function run(command, { input, capture = true, onOutput, onEvent, ...rest } = {}) {
+  const output = capture || onOutput ? 'pipe' : 'inherit';
+  const running = start(command, { stdin: input === undefined ? 'ignore' : 'pipe', stdout: output, stderr: output, ...rest });
   try {
     if (input !== undefined) running.stdin?.end(input);
-    const result = running.wait();
-    result.catch(() => {}); // it is awaited below, whatever the callback does
-    for await (const event of running) onEvent?.(event);
-    return await result;
+    const handed = ['stdout', 'stderr'].map((name) => (onOutput && running[name] ? hand(running[name], name, onOutput, capture) : undefined));
+    const events = (async () => { for await (const event of running) await onEvent?.(event); })();
+    const [result, , out, err] = await Promise.all([running.wait(), events, ...handed]);
+    return new Result(result, out ?? result.stdout, err ?? result.stderr);
   } finally {
     await running.close();
   }
