@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """page.py - docs/harness.md says only what is so: its blocks run, and print what stands below them. A TAP program."""
+import glob
 import os
 import re
 import shutil
@@ -17,6 +18,11 @@ CONFINE = os.environ['CONFINE_STAGE'] + '/bin/confine'
 BINDINGS = os.path.join(HERE, '../../bindings')
 PAGE = os.environ.get('CONFINE_PAGE', os.path.join(HERE, '../../docs/harness.md'))
 PATIENCE = 120
+SOURCE = os.path.realpath(os.path.join(HERE, '../..'))
+COMPILERS = {'c': [os.environ.get('LIBRARY_CC', 'cc'), '-Wall', '-Werror', '-D_GNU_SOURCE', '-o'], 'go': ['go', 'build', '-o'], 'rust': ['rustc', '-o']}
+SUFFIXES = {'rust': 'rs'}
+#: The library's own sources: tests/library has it as it is installed.
+LIBRARY = ['-I' + SOURCE + '/include', '-I' + SOURCE, f'-DCONFINE_PROGRAM="{CONFINE}"', *sorted(glob.glob(SOURCE + '/src/confine*.c'))]
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 tap = Tap()
 
@@ -38,8 +44,16 @@ def program(language, text, place):
     if text.startswith('#!/bin/sh\n'):  # a shell
         os.chmod(name, 0o755)
         return [name, '-c', 'echo "$0, $1: $(pwd)"; exit 7', 'zero', 'one']
-    words = {'sh': ['bash', '-e'], 'python': [sys.executable], 'js': ['node']}[language]
-    return [*words, name] if shutil.which(words[0]) else None
+    words = COMPILERS[language] if language in COMPILERS else {'sh': ['bash', '-e'], 'python': [sys.executable], 'js': ['node']}[language]
+    if not shutil.which(words[0]) or language == 'rust' and subprocess.run(['rustc', '--version'], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode:
+        return None  # what stands for a compiler may have none
+    if language not in COMPILERS:
+        return [*words, name]
+    source = f'{name}.{SUFFIXES.get(language, language)}'
+    os.rename(name, source)
+    subprocess.run([*words, name, source, *(LIBRARY if language == 'c' else [])], env=dict(os.environ, GOCACHE=place + '/go', GO111MODULE='off'), check=True,
+                   timeout=PATIENCE)
+    return [name]
 
 
 def main():
