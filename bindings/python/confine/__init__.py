@@ -15,6 +15,6 @@ from .session import Session
 
 __all__ = [
     'AllowedEvent', 'Answer', 'AnsweredEvent', 'AskEvent', 'CommandFailed', 'ConfineError', 'ConnectionEvent', 'DenialEvent', 'EndedEvent',
-    'ErrorEvent', 'Event', 'Fence', 'FenceDenied', 'LimitEvent', 'Options', 'Orders', 'Outcome', 'OutputName', 'Policy', 'ProgramNotFound', 'Report', 'Result',
-    'Run', 'Session', 'StartedEvent', 'Surface', 'WarningEvent', 'find_program', 'run', 'start',
+    'ErrorEvent', 'Event', 'Fence', 'FenceDenied', 'LimitEvent', 'Options', 'Orders', 'Outcome', 'OutputName', 'Policy', 'ProgramNotFound', 'Report',
+    'Result', 'Run', 'Session', 'StartedEvent', 'Surface', 'WarningEvent', 'find_program', 'run', 'start',
 ]

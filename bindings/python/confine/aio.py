@@ -2,8 +2,8 @@
 import asyncio
 import os
 import signal as signals
-from typing import (TYPE_CHECKING, Any, AsyncIterator, Awaitable, Callable, Coroutine, Dict, Generator, List, Mapping, Optional, Sequence, Set,
-                    Union)
+from typing import (TYPE_CHECKING, Any, AsyncIterator, Awaitable, Callable, Coroutine, Dict, Generator, List, Mapping, Optional, Sequence,
+                    Set, Union)
 
 from .channel import Channel
 from .events import Answer, AskEvent, Event, OutputName, Result, StartedEvent, answer_checked
