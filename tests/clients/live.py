@@ -38,12 +38,11 @@ def workspace():
 def live():
     """Output comes while the command runs, piece by piece and each by its name, in both forms; what a callback raises ends the run."""
     # The command goes on when the caller has seen what it wrote before: none of the pieces can have waited for the end.
-    script = 'echo one; read x <go; echo two >&2; read x <go; printf three; exit 3'
+    script = 'echo one; until test -e go1; do sleep 0.05; done; echo two >&2; until test -e go2; do sleep 0.05; done; printf three; exit 3'
     wanted = [('stdout', b'one\n'), ('stderr', b'two\n'), ('stdout', b'three')]
 
     def attempt(call, failing):
         with workspace() as place:
-            os.mkfifo(place + '/go')
             seen = []
 
             def note(name, data):
@@ -51,9 +50,8 @@ def live():
                 seen.append((name, data))
                 if failing:
                     raise Undecided
-                if len(seen) < 3:
-                    with open(place + '/go', 'w') as file:
-                        file.write('\n')
+                with open(f'{place}/go{len(seen)}', 'w', encoding='ascii'):
+                    pass
             return call(place, note), seen
 
     def ran(place, note, **more):
@@ -84,7 +82,8 @@ def ordered():
     words = ['sh', '-c', 'trap "echo got; exit 7" USR1; trap "" TERM; setsid sleep 1000 & echo ready; while :; do sleep 0.05; done']
     for act, end in ((lambda orders: orders.kill(), ('limit', 'control', b'ready\n')), (lambda orders: orders.signal('USR1'), ('exited', None, b'ready\ngot\n'))):
         orders = confine.Orders()
-        result = confine.run(words, program=PROGRAM, orders=orders, on_output=lambda *_: threading.Thread(target=act, args=(orders,)).start())
+        result = confine.run(words, program=PROGRAM, orders=orders,
+                             on_output=lambda _, data: data == b'ready\n' and threading.Thread(target=act, args=(orders,)).start())
         assert (result.outcome.kind, result.outcome.limit, result.stdout) == end, result
         orders.kill()
         orders.signal('TERM')  # nobody is there any more
