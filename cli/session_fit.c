@@ -35,6 +35,31 @@ static int refuse(const struct session *session, struct origin origin, const cha
     return error_hint(error, "%s", hint);
 }
 
+static bool has_decided(const struct session *session, enum list list, const char *value)
+{
+    const uint64_t decision = session_decision(list, value);
+
+    for (size_t i = 0; i < SESSION_DECIDED && session->decided[i]; i++)
+        if (session->decided[i] == decision)
+            return true;
+    return false;
+}
+
+/* A file's, which the session was not started with. */
+static int refuse_undecided(const struct session *session, enum list list, const struct entry *entry,
+                            struct error *error)
+{
+    char where[600];
+
+    error_set(error, ERROR_SANDBOX_UNAVAILABLE, EINVAL, "session-decides",
+              "%s: the network of session %s does not have %s", describe(entry->origin, where, sizeof(where)),
+              session->name, QUOTE(entry->value));
+    return list == LIST_ALLOW && session->network == NETWORK_LISTED
+               ? error_hint(error, "confine session allow %s %s, or start the session with the same policy",
+                            session->name, QUOTE(entry->value))
+               : error_hint(error, "start the session with the same policy");
+}
+
 static int refuse_sessionless(struct origin origin, struct error *error)
 {
     char where[600];
@@ -70,6 +95,13 @@ int session_fit(const struct session *session, struct policy *policy, struct err
             if (policy->list[lists[i].list].items[k].origin.layer == LAYER_OPTION)
                 return refuse(session, policy->list[lists[i].list].items[k].origin,
                               "what is reached by the network", "decided", lists[i].hint, error);
+            else if (entry_in_force(&policy->list[lists[i].list], k) &&
+                     !has_decided(session, lists[i].list, policy->list[lists[i].list].items[k].value))
+                return refuse_undecided(session, lists[i].list, &policy->list[lists[i].list].items[k], error);
+    if (policy->upstream && policy->origin[KEY_UPSTREAM].layer != LAYER_OPTION &&
+        !has_decided(session, LIST_COUNT, policy->upstream))
+        return refuse(session, policy->origin[KEY_UPSTREAM], "the way into the network", "another one",
+                      "start the session with the same policy", error);
     for (size_t i = 0; i < ARRAY_SIZE(ways); i++)
         if (policy->origin[ways[i].key].layer == LAYER_OPTION)
             return refuse(session, policy->origin[ways[i].key], "the way into the network", "decided",

@@ -127,6 +127,8 @@ struct cache_choice {
     size_t place, upper;         /* indices into paths, grant GRANT_NONE; SIZE_MAX: there is no overlay */
 };
 
+#define SESSION_DECIDED 1280 /* rules, ports and the proxy of a session: of more, a run may name none */
+
 /* A session that the command goes into: its namespaces, and what was decided when it began. */
 struct session {
     const char *name;
@@ -135,8 +137,9 @@ struct session {
     uid_t uid;                   /* whose it is */
     gid_t gid;
     enum network network;
-    uint64_t tmp_size; /* 0: no limit was set */
-    int told;          /* the keeper says on it what comes to the session's gateway; -1: there is none */
+    uint64_t tmp_size;                 /* 0: no limit was set */
+    uint64_t decided[SESSION_DECIDED]; /* session_decision() of each; 0: none */
+    int told; /* the keeper says on it what comes to the session's gateway; -1: there is none */
 };
 
 /* What a socket in the command's own network is for. */

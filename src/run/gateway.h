@@ -43,7 +43,7 @@ struct gateway {
     bool begun;           /* it has its listeners: from here on nobody waits for it */
     bool shared;          /* what is heard is the gateway of a session, by its keeper */
     bool told;            /* all that had come when it was asked for */
-    struct strings asked; /* shared: rules that this run has asked for */
+    struct strings asked; /* rules that were added: a keeper's, all of them; shared, those of this run */
     /* A packet about connections is for others, and is not kept here; NULL: for nobody. @told: see above */
     void (*heard)(void *self, bool told, const char *packet, size_t size);
     void *hearer;

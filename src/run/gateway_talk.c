@@ -468,6 +468,14 @@ static const struct {
     {"allow-refused", hear_allow_refused, true},
 };
 
+/* Who keeps it for others says to whoever comes what is on the list. */
+static int note_allowed(struct gateway *gateway, const json_t *message)
+{
+    const char *rule = json_string_value(json_object_get(message, "rule"));
+
+    return rule && !strings_have(&gateway->asked, rule) ? strings_add(&gateway->asked, rule) : 0;
+}
+
 static int take_message(struct gateway *gateway, const json_t *message, const char *packet, size_t size)
 {
     const char *type = json_string_value(json_object_get(message, "type"));
@@ -477,6 +485,8 @@ static int take_message(struct gateway *gateway, const json_t *message, const ch
             continue;
         if (!gateway->heard || !messages[i].passed_on)
             return messages[i].hear(gateway, message);
+        if (messages[i].hear == hear_allowed && note_allowed(gateway, message) < 0)
+            return -ENOMEM;
         gateway->heard(gateway->hearer, messages[i].hear == hear_told, packet, size);
         return 0;
     }

@@ -40,10 +40,11 @@ struct session_facts {
     struct {
         uint32_t host, inside;
     } published[SESSION_PUBLISHED];
-    uint64_t number[JOIN_COUNT]; /* inodes of the namespaces; 0: of a mount, or not there */
-    int64_t owner;               /* whose end is the session's */
-    int64_t started;             /* seconds since 1970 */
-    int64_t age;                 /* seconds, the machine's sleep included */
+    uint64_t decided[SESSION_DECIDED]; /* what is reached by the network: session_decision(); 0: none */
+    uint64_t number[JOIN_COUNT];       /* inodes of the namespaces; 0: of a mount, or not there */
+    int64_t owner;                     /* whose end is the session's */
+    int64_t started;                   /* seconds since 1970 */
+    int64_t age;                       /* seconds, the machine's sleep included */
 };
 
 struct session_entry {
@@ -113,6 +114,15 @@ void session_leave(struct session *session);
  * Return: 0 when it is in force, or a negative errno with @error.
  */
 int session_allow(const struct session_place *place, const char *name, const char *rule, struct error *error);
+
+/*
+ * session_decision() - a number for one thing that is decided of a session's network, the same for whatever
+ * spelling of it.
+ * @list: LIST_ALLOW, LIST_FORWARD or LIST_PUBLISH, of which @value is an entry; LIST_COUNT: the proxy outside
+ *
+ * Return: it, never 0.
+ */
+uint64_t session_decision(enum list list, const char *value);
 
 /* session_end() - end a session. Return: 0 when its last process has been seen gone, or a negative errno with
  * @error. */

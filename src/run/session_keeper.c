@@ -98,6 +98,39 @@ static int close_others(const struct session_keeper *keeper)
     return r < 0 ? -EIO : 0;
 }
 
+/* --- what is decided ------------------------------------------------------------------------------------ */
+
+static void decide(struct session_facts *facts, uint64_t decision)
+{
+    size_t at = 0;
+
+    while (at < SESSION_DECIDED && facts->decided[at] && facts->decided[at] != decision)
+        at++;
+    if (at < SESSION_DECIDED)
+        facts->decided[at] = decision;
+}
+
+/* What runs may name as well, since they have it. */
+static void decide_all(struct session_facts *facts, const struct policy *policy)
+{
+    static const enum list lists[] = {LIST_ALLOW, LIST_FORWARD, LIST_PUBLISH};
+
+    if (policy->upstream)
+        decide(facts, session_decision(LIST_COUNT, policy->upstream));
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+        for (size_t k = 0; k < policy->list[lists[i]].count; k++)
+            if (entry_in_force(&policy->list[lists[i]], k))
+                decide(facts, session_decision(lists[i], policy->list[lists[i]].items[k].value));
+}
+
+static void decide_added(struct session_keeper *keeper)
+{
+    const struct strings *added = &keeper->gateway.asked;
+
+    for (; keeper->decided < added->count; keeper->decided++)
+        decide(&keeper->facts, session_decision(LIST_ALLOW, added->items[keeper->decided]));
+}
+
 /* --- answering ------------------------------------------------------------------------------------------ */
 
 /* May whoever sent this descriptor ask? It must be the lock file, opened for writing: that says more than a
@@ -191,6 +224,7 @@ static bool serve(struct session_keeper *keeper, struct peer *peer)
     if (r == -EAGAIN)
         return false;
     allowed = r == 0 && count == 1 && may_ask(keeper, shown[0]);
+    decide_added(keeper);
     for (size_t i = 0; i < count; i++)
         fd_close(shown[i]);
     if (allowed && request.version == SESSION_VERSION && request.kind == SESSION_END) {
@@ -368,6 +402,7 @@ _Noreturn void session_keep(const struct session_place *place, const char *name,
         keeper.facts.published[i].host = resolved->network.published[i].host;
         keeper.facts.published[i].inside = resolved->network.published[i].inside;
     }
+    decide_all(&keeper.facts, resolved->policy);
     keeper.since = seconds(CLOCK_BOOTTIME);
     for (size_t i = 0; i < JOIN_COUNT; i++)
         keeper.join[i] = -1;

@@ -13,6 +13,7 @@ struct session_keeper {
     const struct session_place *place;
     const char *name;
     struct session_facts facts;
+    size_t decided; /* of the rules that were added, those that the facts have */
     uint64_t since; /* CLOCK_BOOTTIME, seconds */
     int lock, owner, report, null;
     int liveness, listener, signals;

@@ -12,7 +12,7 @@
 
 #include <sys/un.h>
 
-#define SESSION_VERSION 3
+#define SESSION_VERSION 4
 
 #define SESSION_LOCK   ".lock"
 #define SESSION_SOCKET ".socket"

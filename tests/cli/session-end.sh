@@ -107,7 +107,7 @@ rights = []
 if lock is not None:
     file = "/dev/null" if how == "other" else "/proc/self/fd/%d/%s.lock" % (place, name)
     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [os.open(file, lock)]))]
-s.sendmsg([struct.pack("II", 3, int(kind))], rights)
+s.sendmsg([struct.pack("II", 4, int(kind))], rights)
 data, ancillary, _, _ = s.recvmsg(256, 64)
 print(struct.unpack("Ii", data[:8])[1] if data else "nothing", sum(len(a[2]) // 4 for a in ancillary))
 P
@@ -127,7 +127,7 @@ for peer in peers:
     peer.connect(place + "/race.socket")
 for peer in peers:
     try:
-        peer.sendmsg([struct.pack("II", 3, 1)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, lock)])
+        peer.sendmsg([struct.pack("II", 4, 1)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, lock)])
         asked += struct.unpack("Ii", peer.recv(256)[:8])[1] == 0
     except OSError:
         pass
@@ -151,7 +151,7 @@ def ask(kind):
     peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     peer.settimeout(60)
     peer.connect(place + "/full.socket")
-    peer.sendmsg([struct.pack("II", 3, kind)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, lock)])
+    peer.sendmsg([struct.pack("II", 4, kind)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, lock)])
     return peer
 def answer(peer):
     data, ancillary, _, _ = peer.recvmsg(256, 64)
@@ -243,6 +243,36 @@ kill -CONT "$kept"
 result $? 'a keeper that is stopped is not waited for without a bound'
 refused 'a proxy' 125 session-decides 'a session has no proxy' --session plain --proxy-env -- touch "$dir/ran"
 refused 'an upstream' 125 session-decides 'say --upstream at confine session start' --session plain --upstream http://192.0.2.1:80 -- touch "$dir/ran"
+# A file's are the session's as well, or the run is refused; what was added later is the session's.
+policy() { # NAME NETWORK
+    (umask 022 && echo "{\"policy\": 1, \"network\": {$2}}" >"$dir/$1.json")
+}
+policy one '"allow": ["one.test", "two.test:8080"], "forward": ["3000:4000", "5000"]'
+policy same '"allow": ["ONE.test:443,80"], "forward": ["3000:4000", "5000:5000"]'
+policy more '"allow": ["one.test", "late.test"]'
+policy ports '"allow": ["one.test:80"]'
+policy forward '"allow": ["one.test"], "forward": ["3001:4000"]'
+policy publish '"allow": ["one.test"], "publish": ["3001"]'
+policy upstream '"allow": ["one.test"], "upstream": "http://192.0.2.1:80"'
+call "$confine" session start listed --owner $$ --policy "$dir/one.json"
+[ "$status" -eq 0 ]
+result $? 'a session with the rules of a file'
+for file in one same; do
+    call in_session listed --policy "$dir/$file.json" -- true
+    [ "$status" -eq 0 ]
+    result $? "which its runs may name, too: $file"
+done
+refused 'a rule of a file that it does not have' 125 session-decides 'more.json:1: the network of session listed does not have late.test (confine session allow listed late.test' \
+    --session listed --policy "$dir/more.json" -- touch "$dir/ran"
+refused 'or not with these ports' 125 session-decides 'does not have one.test:80 ' --session listed --policy "$dir/ports.json" -- touch "$dir/ran"
+refused 'another port that is forwarded' 125 session-decides 'does not have 3001:4000 (start the session' --session listed --policy "$dir/forward.json" -- touch "$dir/ran"
+refused 'a port that is not published' 125 session-decides 'does not have 3001 (start the session' --session listed --policy "$dir/publish.json" -- touch "$dir/ran"
+refused 'another proxy' 125 session-decides 'the way into the network of session listed is another one' --session listed --policy "$dir/upstream.json" -- touch "$dir/ran"
+call "$confine" session allow listed LATE.test
+call in_session listed --policy "$dir/more.json" -- true
+[ "$status" -eq 0 ]
+result $? 'a rule that was added since'
+call "$confine" session end listed
 refused 'another size' 125 session-decides 'of session plain is not limited' --session plain --limit tmp_size=1M -- touch "$dir/ran"
 refused 'another size than there is' 125 session-decides '1048576 bytes' --session sized --limit tmp_size=2M -- touch "$dir/ran"
 refused 'what a session cannot hold' 125 until-session-ends 'cannot hold proc.survivor here' --session plain --require proc.survivor -- touch "$dir/ran"
