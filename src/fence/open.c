@@ -61,12 +61,11 @@ static int open_flags(unsigned flags)
 /* The same object once more, for what was asked. Return: a descriptor or -errno. */
 static int reopen(const struct fence_object *object, unsigned flags)
 {
-    char name[40];
+    int fd =
+        open(FD_NAME(object->fd), open_flags(flags) | O_NONBLOCK | (flags & FENCE_TRUNCATE ? O_TRUNC : 0));
     struct stat st;
-    int fd, r = 0;
+    int r = 0;
 
-    number_join(name, "/proc/self/fd/", (unsigned)object->fd, "");
-    fd = open(name, open_flags(flags) | O_NONBLOCK | (flags & FENCE_TRUNCATE ? O_TRUNC : 0));
     if (fd < 0)
         return -errno;
     if (fstat(fd, &st) != 0 || fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK) != 0)

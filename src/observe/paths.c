@@ -31,21 +31,6 @@ int open_only(int directory, const char *name, int flags)
     return (int)kernel_call(SYS_openat, directory, KERNEL_PTR(name), O_PATH | O_CLOEXEC | flags, 0, 0, 0);
 }
 
-void number_join(char *room, const char *front, unsigned number, const char *back)
-{
-    char digits[12], *at = digits + sizeof(digits);
-    size_t length = strlen(front), count;
-
-    *--at = '\0';
-    do
-        *--at = (char)('0' + number % 10);
-    while ((number /= 10) > 0);
-    count = strlen(at);
-    memcpy(room, front, length + 1);
-    memcpy(room + length, at, count + 1);
-    memcpy(room + length + count, back, strlen(back) + 1);
-}
-
 ssize_t link_read(int directory, const char *name, char *room, size_t size)
 {
     long got =
@@ -59,10 +44,7 @@ ssize_t link_read(int directory, const char *name, char *room, size_t size)
 
 ssize_t path_of(int fd, char *room, size_t size)
 {
-    char name[40];
-
-    number_join(name, "/proc/self/fd/", (unsigned)fd, "");
-    return link_read(AT_FDCWD, name, room, size);
+    return link_read(AT_FDCWD, FD_NAME(fd), room, size);
 }
 
 /* --- a walk ----------------------------------------------------------------------------------------------

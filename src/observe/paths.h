@@ -52,7 +52,4 @@ ssize_t link_read(int directory, const char *name, char *room, size_t size);
  * descriptor or -errno. */
 int open_only(int directory, const char *name, int flags);
 
-/* number_join() - FRONT, a number in decimal, BACK: without a printf, which takes as long as a call. */
-void number_join(char *room, const char *front, unsigned number, const char *back);
-
 #endif

@@ -113,12 +113,10 @@ static int check_file(int fd, const char *name, uid_t owner, struct error *error
 /* The canonical name of FD if it has one that leads back to it, else WRITTEN made absolute. */
 static char *canonical_name(int fd, const char *written)
 {
-    char link[64], target[PATH_MAX], *name = NULL;
+    char target[PATH_MAX], *name = NULL;
     struct stat seen, status;
-    ssize_t length;
+    ssize_t length = readlink(FD_NAME(fd), target, sizeof(target) - 1);
 
-    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-    length = readlink(link, target, sizeof(target) - 1);
     if (length > 0) {
         target[length] = '\0';
         if (target[0] == '/' && lstat(target, &seen) == 0 && fstat(fd, &status) == 0 &&

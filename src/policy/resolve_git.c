@@ -29,7 +29,6 @@
 static int read_object(int fd, char *text, size_t size)
 {
     _cleanup_fd_ int file = -1;
-    char name[64];
     struct stat st;
     ssize_t got;
     size_t length = 0;
@@ -39,8 +38,7 @@ static int read_object(int fd, char *text, size_t size)
         return -errno;
     if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size >= size)
         return -EINVAL;
-    snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-    file = open(name, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+    file = open(FD_NAME(fd), O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
     if (file < 0)
         return -errno;
     while (length < size && (got = read(file, text + length, size - length)) != 0) {

@@ -43,7 +43,6 @@ static const unsigned long upper_types[] = {
 
 static bool carries_uppers(int fd)
 {
-    char path[40];
     struct statfs statfs;
     bool known = false;
 
@@ -51,9 +50,8 @@ static bool carries_uppers(int fd)
         return false;
     for (size_t i = 0; i < ARRAY_SIZE(upper_types); i++)
         known |= ((unsigned long)statfs.f_type & 0xffffffff) == upper_types[i];
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     /* A file system without such attributes says EOPNOTSUPP. */
-    return known && getxattr(path, "user.overlay.opaque", NULL, 0) < 0 && errno == ENODATA;
+    return known && getxattr(FD_NAME(fd), "user.overlay.opaque", NULL, 0) < 0 && errno == ENODATA;
 }
 
 /* Does an overlay on @place stay clear of everything that the policy says? */

@@ -19,7 +19,7 @@ extern char **environ;
 static _Noreturn void become_battery(int program, int out, char *const *words)
 {
     static char name[] = "confine-check";
-    char path[40], **argv;
+    char **argv;
     size_t count = 0;
     int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
@@ -30,8 +30,7 @@ static _Noreturn void become_battery(int program, int out, char *const *words)
         _exit(125);
     argv[0] = name;
     memcpy(argv + 1, words, count * sizeof(*argv));
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", program);
-    execve(path, argv, environ);
+    execve(FD_NAME(program), argv, environ);
     _exit(126);
 }
 

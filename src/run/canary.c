@@ -81,8 +81,6 @@ static void give_to_user(const struct attestation *attestation, int directory, c
 
 void canary_file(struct attestation *attestation, const struct resolved *resolved)
 {
-    char path[40];
-
     for (size_t i = 0; i < ARRAY_SIZE(places) && attestation->file < 0; i++)
         if (is_outside(resolved, places[i]))
             attestation->file = own(attestation, open(places[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
@@ -95,8 +93,7 @@ void canary_file(struct attestation *attestation, const struct resolved *resolve
     give_to_user(attestation, attestation->file, "", AT_EMPTY_PATH);
     if (write(attestation->file, attestation->nonce, CHANNEL_NONCE) != CHANNEL_NONCE)
         return;
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", attestation->file);
-    attestation->file_path = own(attestation, open(path, O_PATH | O_CLOEXEC));
+    attestation->file_path = own(attestation, open(FD_NAME(attestation->file), O_PATH | O_CLOEXEC));
 }
 
 /* A supervisor that was killed between making a name and removing it left that name. It is ours when it has
@@ -129,7 +126,7 @@ static void remove_stale(const struct attestation *attestation, int place)
 void canary_fifo(struct attestation *attestation, const struct resolved *resolved)
 {
     _cleanup_fd_ int place = open_place(resolved);
-    char name[64], path[40];
+    char name[64];
 
     if (place >= 0)
         remove_stale(attestation, place);
@@ -141,8 +138,8 @@ void canary_fifo(struct attestation *attestation, const struct resolved *resolve
     unlinkat(place, name, 0);
     if (attestation->fifo_path < 0)
         return;
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", attestation->fifo_path);
-    attestation->fifo = own(attestation, open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    attestation->fifo =
+        own(attestation, open(FD_NAME(attestation->fifo_path), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
 }
 
 void canary_abstract(struct attestation *attestation)

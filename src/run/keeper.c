@@ -41,15 +41,13 @@
 
 int keeper_open(struct keeper *keeper, int fd)
 {
-    char path[40];
     void *shared =
         mmap(NULL, sizeof(*keeper->kept), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     if (shared == MAP_FAILED)
         return -errno;
     keeper->kept = shared;
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    keeper->fd = open(path, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    keeper->fd = open(FD_NAME(fd), O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     keeper->owned = keeper->fd >= 0;
     if (!keeper->owned)
         keeper->fd = fd_copy(fd, 3);

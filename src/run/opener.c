@@ -162,14 +162,12 @@ static _Noreturn void hand_over(const struct opener_request *request, int fd)
 static _Noreturn void open_file(const struct opener_request *request)
 {
     int flags = (int)(request->flags & KEPT_FLAGS) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, fd;
-    char name[40];
 
     fd = find(request->path, 0);
     look_at_file(fd);
     if (request->looks)
         say(OPENER_FINE, 0, -1);
-    snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-    hand_over(request, open(name, flags));
+    hand_over(request, open(FD_NAME(fd), flags));
 }
 
 /* In the directory that was seen, and only where there is nothing of the name. */

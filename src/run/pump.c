@@ -29,13 +29,11 @@ void pump_clear(struct pump *pump)
 
 static int open_anew(int fd, int flags)
 {
-    char path[40];
     struct stat object;
 
     if (fstat(fd, &object) != 0 || (!S_ISFIFO(object.st_mode) && !isatty(fd)))
         return -1;
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    return open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    return open(FD_NAME(fd), flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
 static int take_end(struct pump_end *end, int fd, bool ours, bool writes)

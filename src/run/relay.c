@@ -54,11 +54,8 @@ static bool must_relay(int fd, const struct relays_limit *limit, bool *ret_termi
 /* A description of our own for a terminal, so that it can be non-blocking. The caller's where that fails. */
 static int open_anew(int fd, int flags, bool *ret_owned)
 {
-    char path[40];
-    int anew;
+    int anew = open(FD_NAME(fd), flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    anew = open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     *ret_owned = anew >= 0;
     return anew >= 0 ? anew : fd;
 }

@@ -115,20 +115,13 @@ static int lend_made(struct launch *launch, struct strings *list, int made)
     return made < 0 ? made : lend(list, launch->made.items[launch->made.count - 1]);
 }
 
-/* FRONT and a descriptor's number. There are some forty in a chain, and the printf of musl takes its time. */
+/* FRONT and a descriptor's number. */
 static int add_number(struct launch *launch, const char *front, int number)
 {
-    char word[sizeof(FD_PATH) + 12], *at = word + sizeof(word);
-    size_t length = strlen(front);
-    unsigned rest = (unsigned)number;
+    char word[sizeof(FD_PATH) + 12];
 
-    *--at = '\0';
-    do
-        *--at = (char)('0' + rest % 10);
-    while ((rest /= 10) > 0);
-    at -= length;
-    memcpy(at, front, length);
-    return lend_made(launch, &launch->argv, strings_add(&launch->made, at));
+    number_join(word, front, (unsigned)number, "");
+    return lend_made(launch, &launch->argv, strings_add(&launch->made, word));
 }
 
 static int add_keep_list(struct launch *launch)

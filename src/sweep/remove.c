@@ -124,12 +124,8 @@ static struct level *top(struct tree *tree)
  * refuses. */
 static bool open_up(int object, mode_t mode)
 {
-    char path[64];
-
-    if (syscall(SYS_fchmodat2, object, "", (mode & 0777) | S_IRWXU, AT_EMPTY_PATH) == 0)
-        return true;
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", object);
-    return chmod(path, (mode & 0777) | S_IRWXU) == 0;
+    return syscall(SYS_fchmodat2, object, "", (mode & 0777) | S_IRWXU, AT_EMPTY_PATH) == 0 ||
+           chmod(FD_NAME(object), (mode & 0777) | S_IRWXU) == 0;
 }
 
 /* Forgets the way and stands at the root again, whose mode the tree's maker could change as well. */

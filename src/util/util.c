@@ -55,6 +55,22 @@ int fd_close(int fd)
     return -1;
 }
 
+char *number_join(char *room, const char *front, unsigned number, const char *back)
+{
+    char digits[12], *at = digits + sizeof(digits);
+    size_t length = strlen(front), count;
+
+    *--at = '\0';
+    do
+        *--at = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    count = strlen(at);
+    memcpy(room, front, length + 1);
+    memcpy(room + length, at, count + 1);
+    memcpy(room + length + count, back, strlen(back) + 1);
+    return room;
+}
+
 int fd_read_all(int fd, size_t most, char **ret_data, size_t *ret_length)
 {
     size_t size = 4000, length = 0; /* with what the allocator adds, a page */

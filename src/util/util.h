@@ -29,6 +29,13 @@ int fd_copy(int fd, int least);
 /* fd_close() - close @fd unless it is negative, errno kept. Return: -1, for `fd = fd_close(fd)`. */
 int fd_close(int fd);
 
+/* number_join() - FRONT, a number in decimal, BACK: without a printf, which takes as long as a call. Return:
+ * @room. */
+char *number_join(char *room, const char *front, unsigned number, const char *back);
+
+/* FD_NAME() - a name of what the descriptor is open on, which lasts as long as the block. */
+#define FD_NAME(fd) number_join((char[32]){0}, "/proc/self/fd/", (unsigned)(fd), "")
+
 /* array_more() - room for one more item of @size bytes behind @count in the growing array whose address is at
  * @array. The array starts as NULL and grows by this alone. Return: false without memory; nothing changed. */
 bool array_more(void *array, size_t count, size_t size);
