@@ -16,7 +16,7 @@ static int hex_value(char byte)
 }
 
 /* USER:PASSWORD without its escapes. Return: bytes, -1: an escape is none, or it is too long. */
-static int read_user(const char *text, size_t length, unsigned char *user)
+static int read_user(const char *text, size_t length, char *user)
 {
     int count = 0;
 
@@ -31,33 +31,16 @@ static int read_user(const char *text, size_t length, unsigned char *user)
         }
         if (count == USER_MOST || byte == 0)
             return -1;
-        user[count++] = (unsigned char)byte;
+        user[count++] = (char)byte;
     }
     return count;
-}
-
-static void write_base64(const unsigned char *bytes, size_t length, char *text)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-    for (size_t i = 0; i < length; i += 3) {
-        unsigned long group = (unsigned long)bytes[i] << 16 |
-                              (i + 1 < length ? (unsigned long)bytes[i + 1] << 8 : 0) |
-                              (i + 2 < length ? bytes[i + 2] : 0);
-
-        *text++ = digits[group >> 18 & 63];
-        *text++ = digits[group >> 12 & 63];
-        *text++ = i + 1 < length ? digits[group >> 6 & 63] : '=';
-        *text++ = i + 2 < length ? digits[group & 63] : '=';
-    }
-    *text = '\0';
 }
 
 const char *upstream_read(const char *url, struct upstream *ret_upstream)
 {
     const char *host, *at, *colon, *end;
-    unsigned char user[USER_MOST];
-    char text[USER_MOST * 4 / 3 + 8];
+    struct text coded = {0};
+    char user[USER_MOST];
     unsigned long port = 80;
     int length;
 
@@ -70,9 +53,12 @@ const char *upstream_read(const char *url, struct upstream *ret_upstream)
         length = read_user(host, (size_t)(at - host), user);
         if (length < 0 || !memchr(user, ':', (size_t)length))
             return "user and password are no USER:PASSWORD";
-        write_base64(user, (size_t)length, text);
+        text_add_base64(&coded, user, (size_t)length);
+        if (coded.failed)
+            return "there is no memory for its user and password";
         snprintf(ret_upstream->authorization, sizeof(ret_upstream->authorization),
-                 "Proxy-Authorization: Basic %s\r\n", text);
+                 "Proxy-Authorization: Basic %s\r\n", coded.data);
+        text_free(&coded);
         host = at + 1;
     }
     end = host + strcspn(host, "/");

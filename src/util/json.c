@@ -294,22 +294,6 @@ bool text_add_valid(struct text *valid, const char *text, size_t length)
     return replaced;
 }
 
-static void add_base64(struct text *text, const char *bytes, size_t length)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-    for (size_t i = 0; i < length; i += 3) {
-        uint32_t group = 0;
-        char piece[5] = "====";
-
-        for (size_t j = 0; j < 3; j++)
-            group = group << 8 | (i + j < length ? (unsigned char)bytes[i + j] : 0U);
-        for (size_t j = 0; j < 4 && i + j < length + 1; j++)
-            piece[j] = digits[group >> (18 - 6 * j) & 63];
-        text_add(text, piece);
-    }
-}
-
 static int set_text(json_t *object, const char *key, const char *text, bool *ret_replaced)
 {
     struct text valid = {0};
@@ -367,7 +351,7 @@ int value_set_path(json_t *object, const char *key, const char *path)
     if (result < 0 || !replaced)
         return result;
     snprintf(name, sizeof(name), "%s_b64", key);
-    add_base64(&coded, path, strlen(path));
+    text_add_base64(&coded, path, strlen(path));
     if (coded.failed || json_object_set_new(object, name, json_string(coded.data)) != 0)
         result = -ENOMEM;
     text_free(&coded);

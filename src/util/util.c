@@ -326,6 +326,22 @@ void text_add_number(struct text *text, int64_t number)
     text_add_bytes(text, at, (size_t)(digits + sizeof(digits) - at));
 }
 
+void text_add_base64(struct text *text, const char *bytes, size_t length)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+    for (size_t i = 0; i < length; i += 3) {
+        uint32_t group = 0;
+        char piece[] = "====";
+
+        for (size_t j = 0; j < 3; j++)
+            group = group << 8 | (i + j < length ? (unsigned char)bytes[i + j] : 0U);
+        for (size_t j = 0; j < 4 && i + j < length + 1; j++)
+            piece[j] = digits[group >> (18 - 6 * j) & 63];
+        text_add_bytes(text, piece, 4);
+    }
+}
+
 void text_addf(struct text *text, const char *format, ...)
 {
     char shown[256], *piece;

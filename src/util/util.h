@@ -95,6 +95,7 @@ void text_reserve(struct text *text, size_t size); /* room for @size bytes, wher
 void text_add(struct text *text, const char *piece);
 void text_add_number(struct text *text, int64_t number); /* decimal; where printf's time counts */
 void text_add_bytes(struct text *text, const char *bytes, size_t length);
+void text_add_base64(struct text *text, const char *bytes, size_t length);
 /* text_take() - @length more bytes, which the caller writes. Return: where, NULL without memory. */
 char *text_take(struct text *text, size_t length);
 void text_free(struct text *text);

@@ -95,20 +95,8 @@ static bool add_string(struct text *text, const char *string)
 
 static void add_base64(struct text *text, const char *bytes)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    size_t length = strlen(bytes);
-
     text_add_bytes(text, "\"", 1);
-    for (size_t i = 0; i < length; i += 3) {
-        uint32_t group = 0;
-        char piece[] = "====";
-
-        for (size_t j = 0; j < 3; j++)
-            group = group << 8 | (i + j < length ? (unsigned char)bytes[i + j] : 0U);
-        for (size_t j = 0; j < 4 && i + j < length + 1; j++)
-            piece[j] = digits[group >> (18 - 6 * j) & 63];
-        text_add_bytes(text, piece, 4);
-    }
+    text_add_base64(text, bytes, strlen(bytes));
     text_add_bytes(text, "\"", 1);
 }
 
