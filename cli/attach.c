@@ -26,8 +26,7 @@ static bool same_object(const struct stat *object, int fd)
 {
     struct stat other;
 
-    return fd >= 0 && fstat(fd, &other) == 0 && other.st_dev == object->st_dev &&
-           other.st_ino == object->st_ino;
+    return fd >= 0 && fstat(fd, &other) == 0 && stat_same(&other, object);
 }
 
 /* Each socket is an object of its own, so a copy under another number is found too. */

@@ -105,8 +105,7 @@ static int narrow(struct confinement *confinement, char *const *env, struct erro
     if (result < 0)
         return result;
     confinement->has_resolved = true;
-    if (resolved->workspace && fstat(resolved->workspace_fd, &after) == 0 && before.st_dev == after.st_dev &&
-        before.st_ino == after.st_ino)
+    if (resolved->workspace && fstat(resolved->workspace_fd, &after) == 0 && stat_same(&before, &after))
         return 0;
     return error_set(error, ERROR_POLICY_INVALID, EAGAIN, "path-changed",
                      "the workspace was replaced while its policy was read");

@@ -122,7 +122,7 @@ static int check_above(int start, const struct way *way, struct error *error)
         }
         fd_close(fd);
         fd = up;
-        if (st.st_dev == above.st_dev && st.st_ino == above.st_ino)
+        if (stat_same(&st, &above))
             return 0;
     }
 }

@@ -137,7 +137,7 @@ int fence_name(struct fence_object *object)
     /* What was removed has ` (deleted)` behind its name, and what was moved is not there. */
     if (fstatat(object->parent, slash + 1, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return errno == ENOENT ? -EAGAIN : -errno;
-    return st.st_dev == object->st.st_dev && st.st_ino == object->st.st_ino ? 0 : -EAGAIN;
+    return stat_same(&st, &object->st) ? 0 : -EAGAIN;
 }
 
 /* --- the decision --------------------------------------------------------------------------------------- */
@@ -202,7 +202,7 @@ static int look_up(const struct fence *fence, const struct fence_object *object,
         if (at != object->parent)
             close(at);
         at = above;
-        if (at < 0 || r < 0 || (st.st_dev == below.st_dev && st.st_ino == below.st_ino))
+        if (at < 0 || r < 0 || stat_same(&st, &below))
             break; /* the root is its own parent */
     }
     if (at >= 0 && at != object->parent)

@@ -70,7 +70,7 @@ static int reopen(const struct fence_object *object, unsigned flags)
         return -errno;
     if (fstat(fd, &st) != 0 || fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK) != 0)
         r = -errno;
-    else if (st.st_dev != object->st.st_dev || st.st_ino != object->st.st_ino)
+    else if (!stat_same(&st, &object->st))
         r = -EIO; /* that is no /proc */
     if (r == 0)
         return fd;

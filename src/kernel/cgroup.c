@@ -58,7 +58,7 @@ static bool is_still(int place, const char *name, int directory)
     struct stat by_name, by_fd;
 
     return fstatat(place, name, &by_name, AT_SYMLINK_NOFOLLOW) == 0 && fstat(directory, &by_fd) == 0 &&
-           by_name.st_dev == by_fd.st_dev && by_name.st_ino == by_fd.st_ino;
+           stat_same(&by_name, &by_fd);
 }
 
 /* A new directory, locked. One that was taken for a leftover before it was locked is given up. */

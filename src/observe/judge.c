@@ -233,7 +233,7 @@ static bool is_below_granted(const struct resolved *resolved, int fd, bool writi
     for (int up = 0; up < UP_MOST && at >= 0 && fstat(at, &st) == 0 && !found; up++) {
         int above;
 
-        if (up > 0 && st.st_dev == below.st_dev && st.st_ino == below.st_ino)
+        if (up > 0 && stat_same(&st, &below))
             break;
         found = is_granted(resolved, &st, writing);
         above = found ? -1 : open_only(at, "..", 0);

@@ -87,14 +87,6 @@ static void put_before(struct walk *walk, const char *text, const char *rest)
     memcpy(walk->rest, joined, length + left + 1);
 }
 
-static bool is_same(int one, int other)
-{
-    struct stat first, second;
-
-    return one >= 0 && other >= 0 && fstat(one, &first) == 0 && fstat(other, &second) == 0 &&
-           first.st_dev == second.st_dev && first.st_ino == second.st_ino;
-}
-
 /* A link of /proc. What is in a process's directory leads to objects and has no text to be followed; `self`
  * is the thread's and not ours. Return: was it one? */
 static bool follow_proc(struct walk *walk, const char *name, const char *rest)
@@ -157,7 +149,7 @@ static bool step(struct walk *walk)
     }
     memcpy(name, start, length);
     name[length] = '\0';
-    if (strcmp(name, "..") == 0 && is_same(walk->at, walk->root)) {
+    if (strcmp(name, "..") == 0 && fd_same(walk->at, walk->root)) {
         memmove(walk->rest, rest, strlen(rest) + 1);
         return true;
     }

@@ -120,7 +120,7 @@ static char *canonical_name(int fd, const char *written)
     if (length > 0) {
         target[length] = '\0';
         if (target[0] == '/' && lstat(target, &seen) == 0 && fstat(fd, &status) == 0 &&
-            seen.st_dev == status.st_dev && seen.st_ino == status.st_ino)
+            stat_same(&seen, &status))
             return strdup(target);
     }
     if (written[0] == '/' || strncmp(written, "fd:", 3) == 0 || !getcwd(target, sizeof(target)))

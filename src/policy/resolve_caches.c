@@ -176,8 +176,7 @@ static int open_private(struct resolving *resolving, const struct opened *home, 
     r = path_open(path, directory); /* for its canonical name; it must be the directory just made */
     if (r == -ENOMEM)
         return r;
-    if (r < 0 || directory->st.st_dev != st.st_dev || directory->st.st_ino != st.st_ino ||
-        path_contains(resolved->workspace, directory->path))
+    if (r < 0 || !stat_same(&directory->st, &st) || path_contains(resolved->workspace, directory->path))
         return -ENOENT;
     for (size_t i = 0; i < directory->links.count; i++)
         if (resolved_under_writable(resolved, directory->links.items[i]))

@@ -131,11 +131,6 @@ static bool read_core(int directory, const char *file, const char *key, char *ou
 
 /* --- both directions ----------------------------------------------------------------------------------- */
 
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
 /* VALUE, relative to the directory BASE, opened without a link on the way. Return: 0, -ELOOP for a link, or
  * -errno. */
 static int open_named(const char *base, const char *value, struct opened *opened)
@@ -161,7 +156,7 @@ static bool leads_to(const char *base, const char *value, const struct stat *st)
 {
     _cleanup_opened_ struct opened opened = {.fd = -1};
 
-    return open_named(base, value, &opened) == 0 && S_ISDIR(opened.st.st_mode) && is_same(&opened.st, st);
+    return open_named(base, value, &opened) == 0 && S_ISDIR(opened.st.st_mode) && stat_same(&opened.st, st);
 }
 
 /* GIT is COMMON/worktrees/NAME, says so, and its `gitdir` names the workspace's `.git`. Then *ret_common is
@@ -177,7 +172,7 @@ static bool names_worktree(const struct opened *git, const struct stat *workspac
     if (path_parent(git->path, &worktrees, &name) < 0 || path_parent(worktrees, &common, &parent) < 0 ||
         strcmp(parent, "worktrees") != 0 || open_named("", common, ret_common) < 0)
         return false;
-    if (fstatat(git->fd, "../..", &above, 0) != 0 || !is_same(&above, &ret_common->st) ||
+    if (fstatat(git->fd, "../..", &above, 0) != 0 || !stat_same(&above, &ret_common->st) ||
         read_file(git->fd, "commondir", text, sizeof(text)) < 0 ||
         !leads_to(git->path, text, &ret_common->st) || read_file(git->fd, "gitdir", text, sizeof(text)) < 0)
         return false;

@@ -84,7 +84,7 @@ static int open_git(struct resolving *resolving, const struct asked *asked, cons
         return r;
     start.value = at.path; /* climbing went by descriptor, the name must lead to the same directory */
     r = open_directory(resolving, &start, NULL, workspace);
-    if (r == 0 && (workspace->st.st_dev != at.st.st_dev || workspace->st.st_ino != at.st.st_ino)) {
+    if (r == 0 && !stat_same(&workspace->st, &at.st)) {
         opened_free(workspace);
         r = error_set(resolving->error, ERROR_POLICY_INVALID, ESTALE, "path-changed",
                       "%s @git: %s changed while it was looked at", asked->by, QUOTE(at.path));

@@ -138,7 +138,7 @@ static int find_parent(struct hiding *hiding, const struct opened *opened, bool 
     if (r == 0) {
         hidden->parent_fd = hiding->resolving->resolved->parents[hidden->parent].fd;
         if (!from_parent && (fstatat(hidden->parent_fd, slash + 1, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-                             st.st_dev != opened->st.st_dev || st.st_ino != opened->st.st_ino))
+                             !stat_same(&st, &opened->st)))
             r = -ESTALE;
     }
     if (r == -ENOMEM)

@@ -249,7 +249,7 @@ static int compare_again(const char *path, const struct stat *st)
         return fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM ? fd : -ESTALE;
     if (fstat(fd, &again) != 0)
         return -errno;
-    return again.st_dev == st->st_dev && again.st_ino == st->st_ino ? 0 : -ESTALE;
+    return stat_same(&again, st) ? 0 : -ESTALE;
 }
 
 int path_open(const char *absolute, struct opened *opened)

@@ -276,7 +276,7 @@ static int protect_alias(const char *path, const struct mount_row *part, void *d
     if (r < 0) /* covered by another mount, or out of the caller's reach */
         return r == -ENOMEM ? error_no_memory(resolving->error) : 0;
     if (part ? mounts_find(&resolving->mounts, opened.fd, "", path) != part
-             : opened.st.st_dev != shown->st.st_dev || opened.st.st_ino != shown->st.st_ino)
+             : !stat_same(&opened.st, &shown->st))
         return 0;
     if (!resolved_under_writable(resolving->resolved, opened.path) ||
         strings_have(&shown->kept->paths, opened.path))

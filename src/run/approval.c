@@ -26,7 +26,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define TICK_MS     250
 #define GRANTED_MS  5
@@ -317,11 +316,7 @@ static struct approval_held *find_place(struct approval *approval)
 /* Two descriptors of one object, or none. */
 static bool is_same(int one, int other)
 {
-    struct stat first, second;
-
-    return (one < 0 && other < 0) ||
-           (one >= 0 && other >= 0 && fstat(one, &first) == 0 && fstat(other, &second) == 0 &&
-            first.st_dev == second.st_dev && first.st_ino == second.st_ino);
+    return (one < 0 && other < 0) || fd_same(one, other);
 }
 
 /* On a kernel where a signal interrupts a held call, it comes again when the handler has run: the same

@@ -128,7 +128,7 @@ static void compare(int fd, struct stat *st)
 
     if (fstat(fd, st) != 0 || fstat(AT_OBJECT, &seen) != 0 || fstatfs(fd, &place) != 0)
         say_errno();
-    if (st->st_dev != seen.st_dev || st->st_ino != seen.st_ino)
+    if (!stat_same(st, &seen))
         say(OPENER_CHANGED, 0, -1);
     for (size_t i = 0; i < ARRAY_SIZE(ordinary); i++)
         known = known || ((unsigned long)place.f_type & 0xffffffff) == ordinary[i];

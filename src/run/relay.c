@@ -27,16 +27,9 @@
 
 #define WAKE_MS 200
 
-static bool same_file(int a, int b)
-{
-    struct stat x, y;
-
-    return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 static bool is_heard(int fd, const struct relays_limit *limit)
 {
-    return limit->signs && (fd == 2 || (fd == 1 && same_file(1, 2)));
+    return limit->signs && (fd == 2 || (fd == 1 && fd_same(1, 2)));
 }
 
 static bool must_relay(int fd, const struct relays_limit *limit, bool *ret_terminal)
@@ -135,7 +128,7 @@ int relays_prepare(struct relays *relays, const bool skipped[3], struct relays_l
         if (!must_relay(fd, &limit, &terminal))
             continue;
         relayed[fd] = true;
-        if (fd == 2 && relayed[1] && same_file(1, 2)) {
+        if (fd == 2 && relayed[1] && fd_same(1, 2)) {
             ret_standard[2] = ret_standard[1];
             continue;
         }

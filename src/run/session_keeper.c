@@ -28,7 +28,6 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -137,11 +136,9 @@ static void decide_added(struct session_keeper *keeper)
  * user's number, which in here may not even have one. */
 static bool may_ask(const struct session_keeper *keeper, int shown)
 {
-    struct stat ours, theirs;
     int flags = shown < 0 ? -1 : fcntl(shown, F_GETFL);
 
-    return flags >= 0 && (flags & O_ACCMODE) == O_RDWR && !(flags & O_PATH) && fstat(shown, &theirs) == 0 &&
-           fstat(keeper->lock, &ours) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+    return flags >= 0 && (flags & O_ACCMODE) == O_RDWR && !(flags & O_PATH) && fd_same(shown, keeper->lock);
 }
 
 static void answer(struct session_keeper *keeper, int fd, int errnum)

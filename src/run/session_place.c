@@ -168,7 +168,7 @@ static bool is_current(const struct session_place *place, const char *file, int 
     struct stat open_one, named;
 
     return fstat(fd, &open_one) == 0 && fstatat(place->fd, file, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-           open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
+           stat_same(&open_one, &named);
 }
 
 int session_lock(const struct session_place *place, const char *name)

@@ -47,13 +47,6 @@ void terminal_clear(struct terminal *terminal)
 /* --- before the chain -------------------------------------------------------------------------------------
  */
 
-static bool same_terminal(int a, int b)
-{
-    struct stat x, y;
-
-    return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 /* The command's terminal takes the place of one of the caller's: of the first on 0 to 2. Another one is
  * relayed one way, as without a terminal of its own. Return: its descriptor, -1: there is none. */
 static int choose_outer(struct terminal *terminal)
@@ -65,7 +58,7 @@ static int choose_outer(struct terminal *terminal)
             continue;
         if (outer < 0)
             outer = fd;
-        terminal->on[fd] = same_terminal(outer, fd);
+        terminal->on[fd] = fd_same(outer, fd);
     }
     return outer;
 }

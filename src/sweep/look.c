@@ -102,7 +102,7 @@ bool look_moved(const struct look *look, const struct look_place *place)
 
     for (size_t i = 0; i < look->before_count; i++)
         if (strcmp(look->before[i].path, place->path) == 0 && fstat(look->before[i].fd, &before) == 0)
-            return fstat(place->fd, &now) != 0 || before.st_dev != now.st_dev || before.st_ino != now.st_ino;
+            return fstat(place->fd, &now) != 0 || !stat_same(&before, &now);
     return place->up && is_changed(look, place->fd) && is_changed(look, place->up->fd);
 }
 

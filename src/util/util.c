@@ -55,6 +55,19 @@ int fd_close(int fd)
     return -1;
 }
 
+bool stat_same(const struct stat *one, const struct stat *other)
+{
+    return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
+}
+
+bool fd_same(int one, int other)
+{
+    struct stat first, second;
+
+    return one >= 0 && other >= 0 && fstat(one, &first) == 0 && fstat(other, &second) == 0 &&
+           stat_same(&first, &second);
+}
+
 char *number_join(char *room, const char *front, unsigned number, const char *back)
 {
     char digits[12], *at = digits + sizeof(digits);

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
@@ -32,6 +33,10 @@ int fd_close(int fd);
 /* number_join() - FRONT, a number in decimal, BACK: without a printf, which takes as long as a call. Return:
  * @room. */
 char *number_join(char *room, const char *front, unsigned number, const char *back);
+
+/* stat_same() - one object? fd_same() - are both open, on one object? */
+bool stat_same(const struct stat *one, const struct stat *other);
+bool fd_same(int one, int other);
 
 /* FD_NAME() - a name of what the descriptor is open on, which lasts as long as the block. */
 #define FD_NAME(fd) number_join((char[32]){0}, "/proc/self/fd/", (unsigned)(fd), "")
