@@ -17,18 +17,9 @@
 #include <signal.h>
 #include <stdint.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define END_MS 100
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* Reads to the end of the pipe or of the time. Return: bytes, or -errno. */
 static ssize_t read_answer(int fd, char *room, size_t size, int64_t until)
@@ -37,7 +28,7 @@ static ssize_t read_answer(int fd, char *room, size_t size, int64_t until)
 
     while (have < size) {
         struct pollfd ready = {.fd = fd, .events = POLLIN};
-        int64_t left = until - now_ms();
+        int64_t left = until - clock_ms(CLOCK_MONOTONIC);
         int r = poll(&ready, 1, left > 0 ? (int)left : 0);
         ssize_t got;
 
@@ -61,10 +52,10 @@ static void end_child(pid_t pid)
 {
     int handle = (int)kernel_call(SYS_pidfd_open, pid, 0, 0, 0, 0, 0);
     struct pollfd ended = {.fd = handle, .events = POLLIN};
-    int64_t until = now_ms() + END_MS;
+    int64_t until = clock_ms(CLOCK_MONOTONIC) + END_MS;
 
     kill(pid, SIGKILL);
-    while (waitpid(pid, NULL, WNOHANG) == 0 && now_ms() < until)
+    while (waitpid(pid, NULL, WNOHANG) == 0 && clock_ms(CLOCK_MONOTONIC) < until)
         poll(&ended, 1, handle >= 0 ? END_MS : 1); /* no handle: a kernel before 5.3 */
     if (handle >= 0)
         fd_close(handle);
@@ -74,7 +65,7 @@ int child_begin(struct asked *asked, void (*work)(int answer, void *data), void 
 {
     int ends[2];
 
-    asked->until = now_ms() + ms;
+    asked->until = clock_ms(CLOCK_MONOTONIC) + ms;
     if (pipe2(ends, O_CLOEXEC) != 0)
         return -errno;
     fflush(NULL);

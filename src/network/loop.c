@@ -4,7 +4,6 @@
 #include "network/loop.h"
 
 #include <errno.h>
-#include <time.h>
 
 #define EVENTS 256 /* of one turn */
 
@@ -52,17 +51,9 @@ static void move_all(struct node *from, struct node *to)
     list_begin(from);
 }
 
-static uint64_t read_clock(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 int loop_begin(struct loop *loop)
 {
-    *loop = (struct loop){.epoll = epoll_create1(EPOLL_CLOEXEC), .now = read_clock()};
+    *loop = (struct loop){.epoll = epoll_create1(EPOLL_CLOEXEC), .now = (uint64_t)clock_ms(CLOCK_MONOTONIC)};
     list_begin(&loop->ready);
     list_begin(&loop->turn);
     for (size_t i = 0; i < TIMER_KINDS; i++)
@@ -160,7 +151,7 @@ int loop_run(struct loop *loop, void (*turned)(struct loop *loop))
 
         if (count < 0 && errno != EINTR)
             return -errno;
-        loop->now = read_clock();
+        loop->now = (uint64_t)clock_ms(CLOCK_MONOTONIC);
         loop->came = count;
         for (int i = 0; i < count; i++) {
             struct watch *watch = events[i].data.ptr;

@@ -39,14 +39,6 @@ static struct {
     bool awaits, leaves, outlived;
 } reader;
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static void send_message(const struct audit_message *message)
 {
     size_t size = offsetof(struct audit_message, path) + strlen(message->path);
@@ -142,7 +134,7 @@ static int time_left(int64_t left_at)
 {
     bool late = (reader.look.domain || reader.awaits) && !reader.outlived;
     int64_t most = late ? LATE_MS : QUIET_MS;
-    int64_t left = left_at + most - now_ms();
+    int64_t left = left_at + most - clock_ms(CLOCK_MONOTONIC);
 
     if (!reader.leaves)
         return reader.last.count > 0 ? 0 : -1;
@@ -174,7 +166,7 @@ static void serve(void)
         if (left && (r == 0 || wait == 0)) /* others' records may come without an end */
             return;
         if (reader.leaves && !left) {
-            left_at = now_ms();
+            left_at = clock_ms(CLOCK_MONOTONIC);
             ends[1].fd = -1;
         }
     }

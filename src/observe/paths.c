@@ -20,7 +20,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LINKS_MOST 40   /* as in the kernel */
@@ -297,16 +296,8 @@ static int open_expected(const char *location, const char *expected, int flags)
 static struct {
     char path[512];
     size_t length;
-    uint64_t until; /* ms */
+    int64_t until; /* ms */
 } cached[CACHED];
-
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return (uint64_t)now.tv_sec * 1000U + (uint64_t)now.tv_nsec / 1000000U;
-}
 
 static bool is_cached(const char *path, size_t length)
 {
@@ -317,7 +308,7 @@ static bool is_cached(const char *path, size_t length)
 
         if (cached[at].length == length && memcmp(cached[at].path, path, length) == 0) {
             last = at;
-            return now_ms() <= cached[at].until;
+            return clock_ms(CLOCK_MONOTONIC_COARSE) <= cached[at].until;
         }
     }
     return false;
@@ -332,7 +323,7 @@ static void cache(const char *path, size_t length)
         return;
     memcpy(cached[at].path, path, length);
     cached[at].length = length;
-    cached[at].until = now_ms() + CACHED_MS;
+    cached[at].until = clock_ms(CLOCK_MONOTONIC_COARSE) + CACHED_MS;
 }
 
 /* Is the last component of NAME the one of the canonical PATH, and neither `.` nor a slash behind it? */

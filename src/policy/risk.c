@@ -18,7 +18,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define CRON     "cron runs it"
 #define SHELLS   "shells of all users read it when they start"
@@ -238,7 +237,7 @@ struct place {
 static struct known {
     char *homes[2]; /* NULL: not known */
     char *const *env;
-    uint64_t until; /* ms */
+    int64_t until; /* ms */
     struct place *places;
     size_t count;
 } known;
@@ -333,14 +332,6 @@ static void forget(void)
     known = (struct known){0};
 }
 
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return (uint64_t)now.tv_sec * 1000U + (uint64_t)now.tv_nsec / 1000000U;
-}
-
 /* Return: 0 or -ENOMEM; then nothing is known. */
 static int look_up(const char *home, char *const *env)
 {
@@ -351,8 +342,8 @@ static int look_up(const char *home, char *const *env)
 
     if (!env_home || *env_home != '/' || (home && strcmp(home, env_home) == 0))
         env_home = NULL;
-    if (known.until > now_ms() && known.env == env && text_same(known.homes[0], home) &&
-        text_same(known.homes[1], env_home))
+    if (known.until > clock_ms(CLOCK_MONOTONIC_COARSE) && known.env == env &&
+        text_same(known.homes[0], home) && text_same(known.homes[1], env_home))
         return 0;
     forget();
     known.env = env;
@@ -373,7 +364,7 @@ static int look_up(const char *home, char *const *env)
     if (r < 0)
         forget();
     else
-        known.until = now_ms() + KNOWN_MS;
+        known.until = clock_ms(CLOCK_MONOTONIC_COARSE) + KNOWN_MS;
     return r;
 }
 

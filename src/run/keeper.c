@@ -32,7 +32,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define ANSWER_MS  1000 /* how long a terminal may take to answer, and between two answers */
@@ -194,29 +193,21 @@ void keeper_leave(struct keeper *keeper)
     keeper->kept->raw = false;
 }
 
-static long passed_ms(const struct timespec *since)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (now.tv_sec - since->tv_sec) * 1000 + (now.tv_nsec - since->tv_nsec) / 1000000;
-}
-
 /* What was asked is answered in turn. So the answer to one more question is the last of all, and what comes
  * before it is thrown away; a terminal that does not answer at all costs a moment. */
 static void await_answers(const struct keeper *keeper)
 {
     static const char question[] = "\033[5n", answer[] = "\033[0n";
-    struct timespec start;
+    int64_t until;
     size_t seen = 0;
 
     tell(keeper->fd, question, sizeof(question) - 1);
-    clock_gettime(CLOCK_MONOTONIC, &start);
+    until = clock_ms(CLOCK_MONOTONIC) + ANSWERS_MS;
     while (seen < sizeof(answer) - 1) {
         struct pollfd ready = {.fd = keeper->fd, .events = POLLIN};
         char byte;
 
-        if (passed_ms(&start) >= ANSWERS_MS || poll(&ready, 1, ANSWER_MS) != 1 ||
+        if (clock_ms(CLOCK_MONOTONIC) >= until || poll(&ready, 1, ANSWER_MS) != 1 ||
             read(keeper->fd, &byte, 1) != 1)
             return;
         seen = byte == answer[seen] ? seen + 1 : byte == answer[0];

@@ -264,17 +264,14 @@ static int add_words(struct looking *looking, const struct planted_look *planted
 static int read_findings(int fd, struct text *text)
 {
     struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
-    struct timespec begun, now;
+    int64_t until = clock_ms(CLOCK_MONOTONIC) + PATIENCE_MS;
 
-    clock_gettime(CLOCK_MONOTONIC, &begun);
     for (;;) {
-        int64_t passed;
+        int64_t left = until - clock_ms(CLOCK_MONOTONIC);
         char piece[16384];
         ssize_t length;
 
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        passed = (now.tv_sec - begun.tv_sec) * 1000 + (now.tv_nsec - begun.tv_nsec) / 1000000;
-        if (passed >= PATIENCE_MS || poll(&poll_fd, 1, (int)(PATIENCE_MS - passed)) == 0)
+        if (left <= 0 || poll(&poll_fd, 1, (int)left) == 0)
             return -ETIMEDOUT;
         length = read(fd, piece, sizeof(piece));
         if (length < 0 && errno == EINTR)

@@ -31,7 +31,7 @@ struct room {
 
 struct walk {
     struct look *look;
-    struct timespec start;
+    int64_t start; /* ms */
     struct room *rooms[LOOK_DEPTH + 1];
 };
 
@@ -136,13 +136,9 @@ int look_say(struct look *look, const char *kind, const struct look_place *place
 static bool over_time(struct walk *walk)
 {
     struct look *look = walk->look;
-    struct timespec now;
 
-    if (look->most_ms == 0 || look->entries % CLOCK_EVERY != 0)
-        return false;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if ((now.tv_sec - walk->start.tv_sec) * 1000 + (now.tv_nsec - walk->start.tv_nsec) / 1000000 <
-        (int64_t)look->most_ms)
+    if (look->most_ms == 0 || look->entries % CLOCK_EVERY != 0 ||
+        clock_ms(CLOCK_MONOTONIC) - walk->start < (int64_t)look->most_ms)
         return false;
     look->bound = "seconds";
     return true;
@@ -524,10 +520,9 @@ static int walk_root(struct walk *walk, const struct look_root *root, const stru
 
 int look_trees(struct look *look)
 {
-    struct walk walk = {.look = look};
+    struct walk walk = {.look = look, .start = clock_ms(CLOCK_MONOTONIC)};
     int r = 0;
 
-    clock_gettime(CLOCK_MONOTONIC, &walk.start);
     for (size_t i = 0; i < look->root_count && r == 0 && !look->bound; i++) {
         const struct look_root *root = &look->roots[i];
         const struct survey *survey = look->survey;

@@ -22,7 +22,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define OPEN_DIRECTORY (O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -44,7 +43,7 @@ struct tree {
     size_t depth, room; /* levels[depth - 1] is `at` */
     char *names;
     size_t names_length, names_room;
-    struct timespec start;
+    int64_t start; /* ms */
 };
 
 enum step { STEP_ON = 0, STEP_DOWN, STEP_RESTART, STEP_BOUND, STEP_FATAL };
@@ -62,14 +61,7 @@ static void note_left(struct tree *tree, const char *name, int errnum, const cha
 
 static bool over_time(struct tree *tree)
 {
-    struct timespec now;
-    int64_t passed;
-
-    if (tree->sweep->most_ms == 0)
-        return false;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    passed = (now.tv_sec - tree->start.tv_sec) * 1000 + (now.tv_nsec - tree->start.tv_nsec) / 1000000;
-    if (passed < (int64_t)tree->sweep->most_ms)
+    if (tree->sweep->most_ms == 0 || clock_ms(CLOCK_MONOTONIC) - tree->start < (int64_t)tree->sweep->most_ms)
         return false;
     tree->sweep->bound = "seconds";
     return true;
@@ -353,7 +345,7 @@ enum sweep_end sweep_remove(int directory, struct sweep *sweep)
     sweep->removed = 0;
     sweep->left_errno = 0;
     sweep->left_why = sweep->bound = NULL;
-    clock_gettime(CLOCK_MONOTONIC, &tree.start);
+    tree.start = clock_ms(CLOCK_MONOTONIC);
     end = walk(&tree);
     fd_close(tree.at);
     free(tree.levels);

@@ -68,6 +68,14 @@ bool fd_same(int one, int other)
            stat_same(&first, &second);
 }
 
+int64_t clock_ms(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 char *number_join(char *room, const char *front, unsigned number, const char *back)
 {
     char digits[12], *at = digits + sizeof(digits);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <time.h>
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -37,6 +38,9 @@ char *number_join(char *room, const char *front, unsigned number, const char *ba
 /* stat_same() - one object? fd_same() - are both open, on one object? */
 bool stat_same(const struct stat *one, const struct stat *other);
 bool fd_same(int one, int other);
+
+/* clock_ms() - what it shows, in milliseconds. */
+int64_t clock_ms(clockid_t clock);
 
 /* FD_NAME() - a name of what the descriptor is open on, which lasts as long as the block. */
 #define FD_NAME(fd) number_join((char[32]){0}, "/proc/self/fd/", (unsigned)(fd), "")
