@@ -50,6 +50,5 @@ void output_list(void);
 void output_attempt(const struct attempt *attempt, const char *verdict, const char *reason, const char *claim,
                     const struct trial *trial);
 void output_run(int status, const char *report, size_t length);
-void output_progress(const char *id);
 
 #endif

@@ -86,14 +86,6 @@ void output_list(void)
         }
 }
 
-void output_progress(const char *id)
-{
-    printf("{\"type\":\"progress\",");
-    print_text("id", id);
-    printf("}\n");
-    fflush(stdout);
-}
-
 void output_attempt(const struct attempt *attempt, const char *verdict, const char *reason, const char *claim,
                     const struct trial *trial)
 {

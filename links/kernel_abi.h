@@ -25,14 +25,12 @@
 
 /* --- Landlock, complete to ABI 11 (Linux 7.3) ----------------------------------------------------------- */
 
-#define LANDLOCK_ABI_KNOWN  11 /* a newer kernel is used as this one */
 #define LANDLOCK_LAYERS_MAX 16 /* nested domains; the next one is E2BIG */
 
 #define LANDLOCK_CREATE_VERSION 0x1
 #define LANDLOCK_CREATE_ERRATA  0x2
 
 #define LANDLOCK_RULE_TYPE_PATH 1
-#define LANDLOCK_RULE_TYPE_PORT 2
 
 #define LANDLOCK_ADD_QUIET 0x1 /* ABI 10 */
 
@@ -88,14 +86,8 @@ struct landlock_path_attr {
     int32_t parent_fd;
 } __attribute__((packed));
 
-struct landlock_port_attr {
-    uint64_t allowed_access;
-    uint64_t port; /* host byte order */
-};
-
 _Static_assert(sizeof(struct landlock_ruleset_attr) == 48, "the kernel's layout");
 _Static_assert(sizeof(struct landlock_path_attr) == 12, "the kernel's layout");
-_Static_assert(sizeof(struct landlock_port_attr) == 16, "the kernel's layout");
 
 enum landlock_family {
     LANDLOCK_FAMILY_NONE = 0,
@@ -187,15 +179,6 @@ static inline int landlock_allow_path(int ruleset, int fd, uint64_t access)
     struct landlock_path_attr attr = {.allowed_access = access, .parent_fd = fd};
 
     return (int)kernel_call(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_TYPE_PATH, KERNEL_PTR(&attr), 0, 0,
-                            0);
-}
-
-/* landlock_allow_port() - grant ACCESS on one port (host byte order). Return: 0 or -errno. */
-static inline int landlock_allow_port(int ruleset, uint16_t port, uint64_t access)
-{
-    struct landlock_port_attr attr = {.allowed_access = access, .port = port};
-
-    return (int)kernel_call(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_TYPE_PORT, KERNEL_PTR(&attr), 0, 0,
                             0);
 }
 

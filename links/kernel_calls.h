@@ -58,8 +58,6 @@ KERNEL_CALL long kernel_call(long number, long a, long b, long c, long d, long e
 
 /* --- system call numbers that a libc may lack; the same on both architectures --------------------------- */
 
-#define KERNEL_NEWEST_CALL 472 /* the highest number that is named below */
-
 #ifndef SYS_pidfd_send_signal
 #define SYS_pidfd_send_signal 424
 #endif

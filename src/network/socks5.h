@@ -8,7 +8,6 @@
 #include "network/decide.h"
 
 #define SOCKS_VERSION 5
-#define SOCKS_HEAD    262 /* bytes of the longest message */
 
 /* Answers of RFC 1928. */
 enum socks_answer {

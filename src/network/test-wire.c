@@ -378,8 +378,6 @@ static size_t make_records(unsigned char *to, const unsigned char *message, size
     return at;
 }
 
-#define SNI(TEXT, LENGTH) "\0\0\0" LENGTH TEXT
-
 static const struct hello {
     const char *name;
     const char *extensions;

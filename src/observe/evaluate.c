@@ -160,7 +160,9 @@ size_t rules_protected(const struct rules *rules, const char *path, bool around)
     return 0;
 }
 
-bool rules_readable(const struct rules *rules, const char *path, size_t *ret_hidden)
+/* By name; where reading is not restricted everything is that is not hidden.
+ * @ret_hidden: 1 + the index of what is hidden and holds it, else 0 */
+static bool is_readable(const struct rules *rules, const char *path, size_t *ret_hidden)
 {
     const struct resolved *resolved = rules->resolved;
 
@@ -236,7 +238,7 @@ struct verdict evaluate_read(const struct rules *rules, const struct object *obj
     struct verdict verdict = {.surface = SURFACE_FS_READ};
     size_t hidden;
 
-    if (object->granted || rules_readable(rules, object->path, &hidden))
+    if (object->granted || is_readable(rules, object->path, &hidden))
         return verdict;
     if (object->by_mode) {
         verdict.answer = ANSWER_BY_MODE;

@@ -85,10 +85,6 @@ bool rules_renamable(const struct rules *rules, const char *path);
  * it. 0: nothing. */
 size_t rules_protected(const struct rules *rules, const char *path, bool around);
 
-/* rules_readable() - by name; where reading is not restricted everything is that is not hidden.
- * @ret_hidden: 1 + the index of what is hidden and holds it, else 0 */
-bool rules_readable(const struct rules *rules, const char *path, size_t *ret_hidden);
-
 /* evaluate_change() - an operation that changes an object, or the directory that it is in. */
 struct verdict evaluate_change(const struct rules *rules, enum denial_operation operation,
                                const struct object *object);

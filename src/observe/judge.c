@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #define FOLLOW_NOT  0x100 /* AT_SYMLINK_NOFOLLOW */
-#define REMOVE_DIR  0x200 /* AT_REMOVEDIR */
 #define LINK_FOLLOW 0x400 /* AT_SYMLINK_FOLLOW, of linkat */
 #define EMPTY_PATH  0x1000
 #define CWD_NUMBER  (-100)

@@ -8,32 +8,6 @@
 
 #include <errno.h>
 
-int value_set_argv(json_t *object, const char *key, char *const *argv)
-{
-    char coded_key[64];
-    json_t *coded = json_array(), *holder = json_object(), *word;
-    bool replaced = false;
-    int result = coded && holder ? 0 : -ENOMEM;
-
-    snprintf(coded_key, sizeof(coded_key), "%s_b64", key);
-    for (size_t i = 0; result == 0 && argv && argv[i]; i++) {
-        json_object_clear(holder);
-        result = value_set_path(holder, "word", argv[i]);
-        word = json_object_get(holder, "word_b64");
-        replaced = replaced || word;
-        /* A word that is UTF-8 has no coded form; null says: take it as it stands. */
-        if (result == 0 && json_array_append_new(coded, word ? json_incref(word) : json_null()) != 0)
-            result = -ENOMEM;
-    }
-    if (result == 0 && json_object_set_new(object, key, argv ? value_argv(argv) : json_array()) != 0)
-        result = -ENOMEM;
-    if (result == 0 && replaced && json_object_set(object, coded_key, coded) != 0)
-        result = -ENOMEM;
-    json_decref(coded);
-    json_decref(holder);
-    return result;
-}
-
 void plan_surfaces_write(struct writer *writer, const char *key, const struct claim *claims)
 {
     static const struct claim nothing = {.reason = "not-planned"};

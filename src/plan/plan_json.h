@@ -9,14 +9,6 @@
 #include "util/writer.h"
 
 /*
- * value_set_argv() - put @argv under @key; when a word is no UTF-8, also KEY_b64 with one item per word: its
- * bytes in base64, or null for a word that is UTF-8.
- *
- * Return: 0 or -ENOMEM.
- */
-int value_set_argv(json_t *object, const char *key, char *const *argv);
-
-/*
  * plan_surfaces_write() - an array of one object per surface, in the order of the table.
  * @claims: SURFACE_COUNT of them; NULL: nothing was planned, so every surface is open
  */

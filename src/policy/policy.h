@@ -235,9 +235,7 @@ int policy_set_runner(struct policy *policy, struct policy_runner *runner, struc
 
 void policy_free_runner(struct policy_runner *runner);
 
-/* Names, both ways; parsers return the modest INVALID/-1 for unknown words. */
 const char *mode_name(enum mode mode);
-enum mode mode_by_name(const char *name);
 const char *network_name(enum network network);
 const char *layer_name(enum layer layer);
 const char *key_name(enum key key); /* the policy-file key, `limits.time` form for limits */

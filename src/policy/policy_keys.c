@@ -227,14 +227,6 @@ const char *mode_name(enum mode mode)
     return word_name(mode_words, mode);
 }
 
-enum mode mode_by_name(const char *name)
-{
-    for (const struct word *word = mode_words; word->name; word++)
-        if (strcmp(word->name, name) == 0)
-            return (enum mode)word->value;
-    return MODE_INVALID;
-}
-
 bool backend_reserved(const char *name)
 {
     for (const struct word *word = backend_words; word->name; word++)

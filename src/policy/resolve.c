@@ -121,23 +121,6 @@ int resolve_policy(const struct policy *policy, char *const *env, struct resolve
     return r;
 }
 
-int resolve_workspace(const struct policy *policy, char *const *env, char **ret_path, int *ret_fd,
-                      struct error *error)
-{
-    struct resolved resolved = {.policy = policy, .workspace_fd = -1, .cwd_fd = -1, .cache_lock = -1};
-    struct resolving resolving = {.policy = policy, .env = env, .resolved = &resolved, .error = error};
-    _cleanup_opened_ struct opened workspace = {.fd = -1};
-    int r = resolving_start(&resolving);
-
-    if (r == 0)
-        r = open_workspace(&resolving, &workspace);
-    *ret_fd = r == 0 ? steal_fd(&workspace.fd) : -1;
-    *ret_path = r == 0 ? steal_pointer(&workspace.path) : NULL;
-    resolving_end(&resolving);
-    resolved_free(&resolved);
-    return r;
-}
-
 bool resolved_under_writable(const struct resolved *resolved, const char *path)
 {
     for (size_t i = 0; i < resolved->path_count; i++)

@@ -297,16 +297,6 @@ int resolve_policy(const struct policy *policy, char *const *env, struct resolve
 void resolved_free(struct resolved *resolved);
 
 /*
- * resolve_workspace() - the workspace alone, for policy_narrow() before the whole policy is resolved.
- * @ret_path: canonical, owned by the caller; NULL if the policy has none
- * @ret_fd:   O_PATH, owned by the caller; -1 if the policy has none
- *
- * Return: 0, or a negative errno with @error set.
- */
-int resolve_workspace(const struct policy *policy, char *const *env, char **ret_path, int *ret_fd,
-                      struct error *error);
-
-/*
  * policy_never_grants() - is @path one that may not be granted, whoever asks: a home, a place of the system,
  * confine itself, a socket that is as good as root?
  * @env:  as of resolve_policy()

@@ -284,7 +284,8 @@ static void shown_all(void *self, int errnum)
 /* --- size and foreground ----------------------------------------------------------------------------------
  */
 
-int terminal_resize(struct terminal *terminal, unsigned columns, unsigned rows)
+/* The command is told by SIGWINCH. */
+static int set_size(struct terminal *terminal, unsigned columns, unsigned rows)
 {
     struct winsize size = {.ws_col = (unsigned short)columns, .ws_row = (unsigned short)rows};
 
@@ -306,7 +307,7 @@ static int take_size(struct terminal *terminal)
         columns = COLUMNS;
         rows = ROWS;
     }
-    return terminal_resize(terminal, columns, rows);
+    return set_size(terminal, columns, rows);
 }
 
 static void on_resized(uv_signal_t *handle, int signum)
@@ -426,7 +427,7 @@ int terminal_adopt(struct terminal *terminal, pid_t leader)
 
 static int resize(void *self, unsigned columns, unsigned rows)
 {
-    return terminal_resize(self, columns, rows);
+    return set_size(self, columns, rows);
 }
 
 /* From a pipe: what it has not brought by now is not waited for. */

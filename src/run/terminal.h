@@ -67,9 +67,6 @@ bool terminal_take(struct terminal *terminal, int master, pid_t writer);
  */
 int terminal_adopt(struct terminal *terminal, pid_t leader);
 
-/* terminal_resize() - the command is told by SIGWINCH. Return: 0 or -errno. */
-int terminal_resize(struct terminal *terminal, unsigned columns, unsigned rows);
-
 /* terminal_error() - errno of lost output, 0 if none was lost. */
 int terminal_error(const struct terminal *terminal);
 

@@ -324,21 +324,16 @@ int value_append_text(json_t *array, const char *text)
     return result;
 }
 
-json_t *value_argv(char *const *argv)
+json_t *value_strings(const struct strings *strings)
 {
     json_t *array = json_array();
 
-    for (size_t i = 0; array && argv && argv[i]; i++)
-        if (value_append_text(array, argv[i]) < 0) {
+    for (size_t i = 0; array && i < strings->count; i++)
+        if (value_append_text(array, strings->items[i]) < 0) {
             json_decref(array);
             return NULL;
         }
     return array;
-}
-
-json_t *value_strings(const struct strings *strings)
-{
-    return value_argv(strings->items);
 }
 
 int value_set_path(json_t *object, const char *key, const char *path)

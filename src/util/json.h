@@ -77,10 +77,9 @@ int value_set_path(json_t *object, const char *key, const char *path);
 /* value_append_text() - add @text to @array; bytes that are no UTF-8 become U+FFFD. Return: 0 or -ENOMEM. */
 int value_append_text(json_t *array, const char *text);
 
-/* value_strings(), value_argv() - texts as an array; bytes that are no UTF-8 become U+FFFD.
- * Return: a new reference, NULL without memory. */
+/* value_strings() - texts as an array; bytes that are no UTF-8 become U+FFFD. Return: a new reference, NULL
+ * without memory. */
 json_t *value_strings(const struct strings *strings);
-json_t *value_argv(char *const *argv);
 
 /* text_add_json() - append @value, indented by two, keys in the order in which they were set. */
 void text_add_json(struct text *text, const json_t *value);
