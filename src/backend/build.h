@@ -120,6 +120,10 @@ struct shut {
  * negative errno with @error set. */
 int build_refuse_opening(const struct builder *b, const struct shut *rows, size_t count, struct error *error);
 
+/* build_refuse_host() - a machine on which no chain can work. Return: 0, or a negative errno with @error set.
+ */
+int build_refuse_host(const struct builder *b, struct error *error);
+
 /* build_refuse_kernel() - what a backend refuses that lays no mounts in what is writable: root would change
  * the machine by files of the kernel there. Return: 0, or a negative errno with @error set. */
 int build_refuse_kernel(const struct builder *b, struct error *error);

@@ -129,6 +129,21 @@ static int refuse_handed(const struct builder *b, struct error *error)
     return 0;
 }
 
+int build_refuse_host(const struct builder *b, struct error *error)
+{
+    if (!b->host->proc) {
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOENT, "no-proc", "/proc is not mounted here");
+        return error_hint(error, "mount it: descriptors are handed to the chain as /proc/self/fd/N");
+    }
+    if (!b->host->seccomp) {
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, EINVAL, "no-seccomp",
+                  "the kernel loads no system call filters");
+        error_surface(error, "kernel.syscalls");
+        return error_hint(error, "run a kernel with CONFIG_SECCOMP_FILTER");
+    }
+    return 0;
+}
+
 int build_refuse_size(const struct resolved *resolved, bool terminal, struct error *error)
 {
     if (!resolved->policy->columns || terminal)

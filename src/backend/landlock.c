@@ -19,6 +19,7 @@
 static int refuse_host(const struct builder *b, struct error *error)
 {
     const char *why, *hint, *reason, *name = b->resolved->policy->backend;
+    int r;
 
     if (b->host->landlock_abi < 1) {
         reason = host_no_landlock_reason(b->host, &why, &hint);
@@ -27,16 +28,9 @@ static int refuse_host(const struct builder *b, struct error *error)
         error_surface(error, "fs.write");
         return error_hint(error, "%s", hint);
     }
-    if (!b->host->proc) {
-        error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOENT, "no-proc", "/proc is not mounted here");
-        return error_hint(error, "mount it: descriptors are handed to the chain as /proc/self/fd/N");
-    }
-    if (!b->host->seccomp) {
-        error_set(error, ERROR_SANDBOX_UNAVAILABLE, EINVAL, "no-seccomp",
-                  "the kernel loads no system call filters");
-        error_surface(error, "kernel.syscalls");
-        return error_hint(error, "run a kernel with CONFIG_SECCOMP_FILTER");
-    }
+    r = build_refuse_host(b, error);
+    if (r < 0)
+        return r;
     if (b->host->uid == 0 && b->resolved->uid == 0 && (!name || strcmp(name, "landlock") != 0)) {
         error_set(
             error, ERROR_SANDBOX_UNAVAILABLE, EPERM, "root-metadata",

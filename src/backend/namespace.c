@@ -82,21 +82,6 @@ bool view_protects(const struct builder *b, size_t index)
     return false;
 }
 
-static int refuse_host(const struct builder *b, struct error *error)
-{
-    if (!b->host->proc) {
-        error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOENT, "no-proc", "/proc is not mounted here");
-        return error_hint(error, "mount it: descriptors are handed to the chain as /proc/self/fd/N");
-    }
-    if (!b->host->seccomp) {
-        error_set(error, ERROR_SANDBOX_UNAVAILABLE, EINVAL, "no-seccomp",
-                  "the kernel loads no system call filters");
-        error_surface(error, "kernel.syscalls");
-        return error_hint(error, "run a kernel with CONFIG_SECCOMP_FILTER");
-    }
-    return host_refuse_tmp(b->host, error);
-}
-
 /* A named path that stays readable is refused, even where others are held. */
 static int refuse_unhidden(const struct builder *b, struct error *error)
 {
@@ -167,8 +152,10 @@ static int refuse_places(const struct builder *b, struct error *error)
 
 int view_refuse(const struct builder *b, struct error *error)
 {
-    int r = refuse_host(b, error);
+    int r = build_refuse_host(b, error);
 
+    if (r == 0)
+        r = host_refuse_tmp(b->host, error);
     if (r == 0)
         r = refuse_places(b, error);
     return r == 0 ? refuse_opening(b, error) : r;
