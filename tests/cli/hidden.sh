@@ -413,6 +413,18 @@ else
 fi
 rmdir "$HOME/.cache/confine" 2>/dev/null
 
+# What cannot be looked for because descriptors have run out, the machine's or the process's, may be there all the same.
+if command -v strace >/dev/null; then
+    mkdir -p "$HOME/.ssh"
+    echo key >"$HOME/.ssh/id_rsa"
+    for error in EMFILE ENFILE; do
+        call strace -o /dev/null -P "$HOME/.ssh/id_rsa" -e trace=openat2,openat -e inject=openat2,openat:error=$error:when=1..3 \
+            "$confine" run -q -b namespace -w . -- true
+        is status "$status" 125 && has_line 'cannot look for what is to be hidden'
+        result $? "what cannot be looked for is refused: $error"
+    done
+fi
+
 # A kernel without overlays: the start that was refused one is made again with masks, by the same backend.
 backend=--backend=namespace
 if strace -o /dev/null true 2>/dev/null; then
