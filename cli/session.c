@@ -187,6 +187,7 @@ static void write_entry(const struct session_entry *entry, const struct session_
         writer_end(writer);
     }
     writer_end(writer);
+    writer_bool(writer, "published_lost", facts->published_count > 0 && facts->lost);
     writer_array(writer, "processes");
     for (size_t i = 0; i < count; i++) {
         writer_object(writer, NULL);
@@ -208,8 +209,11 @@ static void print_entry(const struct session_entry *entry, const struct session_
               (long long)entry->facts.owner, (long long)entry->facts.age, network ? network : "?", count,
               count == 1 ? "" : "es");
     for (size_t i = 0; i < entry->facts.published_count && i < SESSION_PUBLISHED; i++)
-        text_addf(text, "  port %u leads to %u inside\n", entry->facts.published[i].host,
-                  entry->facts.published[i].inside);
+        text_addf(text,
+                  entry->facts.lost
+                      ? "  port %u is lost: what led to %u inside has ended; start the session anew\n"
+                      : "  port %u leads to %u inside\n",
+                  entry->facts.published[i].host, entry->facts.published[i].inside);
     for (size_t i = 0; i < count; i++)
         text_addf(text, "  %d %s\n", (int)processes[i].pid, QUOTE(processes[i].name));
 }

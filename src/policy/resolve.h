@@ -139,6 +139,7 @@ struct session {
     enum network network;
     uint64_t tmp_size;                 /* 0: no limit was set */
     uint64_t decided[SESSION_DECIDED]; /* session_decision() of each; 0: none */
+    bool lost;                         /* no port is published any more, and no rule can be added */
     int told; /* the keeper says on it what comes to the session's gateway; -1: there is none */
 };
 

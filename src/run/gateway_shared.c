@@ -28,6 +28,11 @@ int gateway_share(struct gateway *gateway, const struct plan *plan, const struct
     gateway->resolved = resolved;
     gateway->report = report;
     gateway->shared = true;
+    if (session->lost && strings_addf(&report->warnings,
+                                      "session-ports: what publishes ports of session %s has ended: none is "
+                                      "reached, and no rule can be added, until it is started anew",
+                                      session->name) < 0)
+        return error_no_memory(&report->error);
     gateway->fd = fd_copy(session->told, 3);
     if (gateway->fd >= 0)
         return 0;

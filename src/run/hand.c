@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,6 +177,14 @@ int hand_ask(struct hand *hand, const struct resolved *resolved, const char *wor
     if (r < 0 && lost)
         stop(hand);
     return r;
+}
+
+/* It says nothing that was not asked for, so that whatever can be read is its end. */
+bool hand_lost(const struct hand *hand)
+{
+    struct pollfd end = {.fd = hand->fd, .events = POLLIN};
+
+    return hand->fd < 0 || poll(&end, 1, 0) > 0;
 }
 
 void hand_end(struct hand *hand)

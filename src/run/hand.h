@@ -39,6 +39,10 @@ int hand_start(struct hand *hand, const struct resolved *resolved);
  */
 int hand_ask(struct hand *hand, const struct resolved *resolved, const char *word, int *ret_fd);
 
+/* hand_lost() - has one that was started ended by itself, or been given up? Not for one that starts when it
+ * is asked. */
+bool hand_lost(const struct hand *hand);
+
 /* hand_end() - end it, and let the namespaces go. */
 void hand_end(struct hand *hand);
 

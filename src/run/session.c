@@ -179,6 +179,7 @@ int session_join(int connection, const char *name, struct session *session, stru
                                 .gid = reply.facts.gid,
                                 .network = (enum network)reply.facts.network,
                                 .tmp_size = reply.facts.tmp_size,
+                                .lost = reply.facts.lost == 1,
                                 .told = connection};
     memcpy(session->decided, reply.facts.decided, sizeof(session->decided));
     memcpy(session->fd, fds, sizeof(session->fd));

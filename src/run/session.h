@@ -31,11 +31,12 @@ struct session_place {
 
 /* What a keeper says of its session. It crosses a socket: no pointers, no holes. */
 struct session_facts {
-    uint32_t uid, gid;        /* the commands' */
-    uint32_t network;         /* enum network */
-    int32_t init;             /* process 1, as seen outside */
-    uint64_t tmp_size;        /* bytes, 0: no limit was set */
-    uint64_t gateway;         /* 1: there is one */
+    uint32_t uid, gid; /* the commands' */
+    uint32_t network;  /* enum network */
+    int32_t init;      /* process 1, as seen outside */
+    uint64_t tmp_size; /* bytes, 0: no limit was set */
+    uint64_t gateway;  /* 1: there is one */
+    uint64_t lost;     /* 1: what makes sockets in it for the gateway has ended: no port is published */
     uint64_t published_count; /* ports; of more than are listed here, too */
     struct {
         uint32_t host, inside;

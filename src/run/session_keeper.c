@@ -222,6 +222,7 @@ static bool serve(struct session_keeper *keeper, struct peer *peer)
         return false;
     allowed = r == 0 && count == 1 && may_ask(keeper, shown[0]);
     decide_added(keeper);
+    keeper->facts.lost = keeper->has_hand && hand_lost(&keeper->gateway.hand);
     for (size_t i = 0; i < count; i++)
         fd_close(shown[i]);
     if (allowed && request.version == SESSION_VERSION && request.kind == SESSION_END) {

@@ -200,6 +200,7 @@ static int start_hand(struct session_keeper *keeper, const struct resolved *reso
     hand->user = fd_copy(keeper->join[JOIN_USER], 3);
     hand->net = fd_copy(keeper->join[JOIN_NET], 3);
     r = hand->user < 0 || hand->net < 0 ? -errno : hand_start(hand, resolved);
+    keeper->has_hand = r == 0;
     return r < 0 ? session_keeper_fail(error, -r, "start what opens sockets in the session") : 0;
 }
 

@@ -21,6 +21,7 @@ struct session_keeper {
     int join[JOIN_COUNT];
     pid_t init;             /* 0: there is none, or it has been reaped */
     pid_t chain;            /* what makes them, until it has been reaped */
+    bool has_hand;          /* the gateway's: there is something for it to do */
     struct gateway gateway; /* of a network with a list: for all runs */
     struct peers peers;
     struct hearers hearers; /* runs that are told what comes to the gateway */

@@ -46,7 +46,7 @@ call "$confine" session list
 grep -qx "  port $port leads to 4321 inside" "$dir/out" || why "$(cat "$dir/out")"
 "$confine" session list --json | python3 -c 'import json, sys
 [one] = json.load(sys.stdin)["sessions"]
-assert one["published"] == [{"port": int(sys.argv[1]), "inside": 4321}], one' "$port" 2>>"$dir/why"
+assert one["published"] == [{"port": int(sys.argv[1]), "inside": 4321}] and one["published_lost"] is False, one' "$port" 2>>"$dir/why"
 [ ! -s "$dir/why" ]
 result $? 'and says so in the list'
 [ -z "$(asked 127.0.0.1)" ] || asked 127.0.0.1 | grep -Eq 'Reset|reset|closed'
@@ -93,6 +93,9 @@ call "$confine" session start again --owner $$ --publish "$(free_port):4321" --f
 [ "$status" -eq 125 ] && has_line 'port 4321 inside is forwarded, so no server can listen there' && [ "$(names)" = web ]
 result $? 'nor is one published that leads back out'
 
+call "$confine" run -q --session web --report "$dir/report" -- true
+report 'not any(one.startswith("session-ports: ") for one in r["warnings"])'
+result $? 'no run warns of what is there'
 # Sockets of the session are made by a process of its own. The keeper cannot start another one: it stands in the session.
 hand=$(pgrep -P "$kept" | while read -r p; do tr '\0' ' ' <"/proc/$p/cmdline" | grep -q -- '--serve' && echo "$p"; done)
 [ -n "$hand" ] && [ "$(wc -w <<<"$hand")" -eq 1 ] || why "hand: $hand; $(ps --ppid "$kept" -o pid,args)"
@@ -102,6 +105,16 @@ kill -KILL $hand
 answer=$(asked 127.0.0.1)
 [ "$answer" != fourth ] || why "$answer"
 result $? 'without it nothing is reached'
+call "$confine" session list
+grep -qx "  port $port is lost: what led to 4321 inside has ended; start the session anew" "$dir/out" || why "$(cat "$dir/out")"
+"$confine" session list --json | python3 -c 'import json, sys
+[one] = json.load(sys.stdin)["sessions"]
+assert one["published_lost"] is True, one' 2>>"$dir/why"
+[ ! -s "$dir/why" ]
+result $? 'which the list says'
+call "$confine" run -q --session web --report "$dir/report" -- true
+valid "$dir/report" && report 'any(one.startswith("session-ports: ") for one in r["warnings"])'
+result $? 'and the next run'
 call in_session web -- python3 -c 'import socket; s = socket.create_connection(("127.0.0.1", 4321)); s.send(b"x"); print(s.recv(99))'
 [ "$status" -eq 0 ] && grep -q fourth "$dir/out"
 result $? 'but the session goes on'
