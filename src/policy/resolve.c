@@ -43,6 +43,19 @@ static int resolve_mode(struct resolving *resolving)
     return 0;
 }
 
+/* What is to be hidden or protected is left out where it is not there. It must be known not to be. */
+static int check_answered(struct resolving *resolving)
+{
+    const char *name;
+    int error = path_unanswered(&name);
+
+    if (error == 0)
+        return 0;
+    error_set(resolving->error, ERROR_SANDBOX_UNAVAILABLE, error, "set-up-failed",
+              "cannot see whether %s is there: %s", QUOTE(name), strerror(error));
+    return error_hint(resolving->error, "what is not seen would be neither hidden nor protected; try again");
+}
+
 /* Everything that only a confined run needs. */
 static int resolve_confined(struct resolving *resolving)
 {
@@ -80,6 +93,8 @@ static int resolve_confined(struct resolving *resolving)
         r = resolve_network(resolving);
     if (r == 0)
         r = resolve_unasked(resolving);
+    if (r == 0)
+        r = check_answered(resolving);
     return r;
 }
 
@@ -113,7 +128,7 @@ int resolve_policy(const struct policy *policy, char *const *env, struct resolve
     *resolved = (struct resolved){.policy = policy, .workspace_fd = -1, .cwd_fd = -1, .cache_lock = -1};
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
         resolved->descriptor_limit = limit.rlim_cur;
-    path_watch_limit(resolved->descriptor_limit);
+    paths_begin(resolved->descriptor_limit);
     r = resolve_steps(&resolving);
     resolving_end(&resolving);
     if (r < 0)

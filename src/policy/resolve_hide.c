@@ -259,10 +259,6 @@ static int hide_names(struct hiding *hiding, const struct asked *asked, const st
         r = path_open(names->items[i], &opened);
         if (r == -ENOMEM)
             r = error_no_memory(hiding->resolving->error);
-        else if (r == -EMFILE || r == -ENFILE) /* it may be there, and be read a moment later */
-            r = error_set(hiding->resolving->error, ERROR_SANDBOX_UNAVAILABLE, -r, "set-up-failed",
-                          "cannot look for what is to be hidden: %s: %s", QUOTE(names->items[i]),
-                          strerror(-r));
         else if (r < 0)
             r = 0; /* not there, or out of the caller's reach */
         else

@@ -107,9 +107,9 @@ struct resolving {
  * `/`. */
 int path_parent(const char *path, char **ret_parent, const char **ret_name);
 
-/* path_watch_limit() - the soft limit of open files is raised when a path gets a descriptor in its upper
- * half, and not only when there is none left: the run needs some as well. @limit: as it is */
-void path_watch_limit(uint64_t limit);
+/* paths_begin() - a resolving begins. The soft limit of open files is raised when a path gets a descriptor in
+ * its upper half, and not only when there is none left: the run needs some as well. @limit: as it is */
+void paths_begin(uint64_t limit);
 
 /* path_open_at() - one name below @at, by O_PATH with more @flags; for whatever is kept. Return: the
  * descriptor or -errno. */
@@ -124,6 +124,10 @@ int path_open_at(int at, const char *name, int flags);
  * Return: 0 with @opened filled, or -errno (-ESTALE: it changed while it was looked at).
  */
 int path_open(const char *absolute, struct opened *opened);
+
+/* path_unanswered() - the first name of this resolving of which path_open() could not even say that it is not
+ * there. Return: the errno, 0: there was none; with *RET_NAME, the next resolving's then. */
+int path_unanswered(const char **ret_name);
 void opened_free(struct opened *opened);
 #define _cleanup_opened_ __attribute__((cleanup(opened_free)))
 

@@ -44,9 +44,16 @@ void opened_free(struct opened *opened)
 
 static uint64_t raise_from = UINT64_MAX; /* this descriptor */
 
-void path_watch_limit(uint64_t limit)
+/* The first of this resolving. */
+static struct {
+    char name[PATH_MAX];
+    int error;
+} unanswered;
+
+void paths_begin(uint64_t limit)
 {
     raise_from = limit / 2;
+    unanswered.error = 0;
 }
 
 /* Descriptors are one per path. Never lowered again. */
@@ -252,6 +259,23 @@ static int compare_again(const char *path, const struct stat *st)
     return stat_same(&again, st) ? 0 : -ESTALE;
 }
 
+/* Neither there nor not there: what could not be looked at now can be read a moment later. */
+static bool tells_nothing(int error)
+{
+    static const int errors[] = {EMFILE, ENFILE, EIO, EINTR, EAGAIN, ETIMEDOUT};
+    size_t i = 0;
+
+    while (i < ARRAY_SIZE(errors) && errors[i] != error)
+        i++;
+    return i < ARRAY_SIZE(errors);
+}
+
+int path_unanswered(const char **ret_name)
+{
+    *ret_name = unanswered.name;
+    return unanswered.error;
+}
+
 int path_open(const char *absolute, struct opened *opened)
 {
     bool plain;
@@ -278,6 +302,10 @@ int path_open(const char *absolute, struct opened *opened)
     if (r >= 0 && !plain)
         r = compare_again(opened->path, &opened->st);
     if (r < 0) {
+        if (tells_nothing(-r) && unanswered.error == 0) {
+            unanswered.error = -r;
+            snprintf(unanswered.name, sizeof(unanswered.name), "%s", absolute);
+        }
         if (opened->fd < 0)
             opened->fd = -1;
         opened_free(opened);

@@ -413,16 +413,23 @@ else
 fi
 rmdir "$HOME/.cache/confine" 2>/dev/null
 
-# What cannot be looked for because descriptors have run out, the machine's or the process's, may be there all the same.
+# What cannot be looked for, because descriptors have run out or a disk does not answer, may be there all the same; so may what is
+# to be protected.
 if command -v strace >/dev/null; then
     mkdir -p "$HOME/.ssh"
     echo key >"$HOME/.ssh/id_rsa"
-    for error in EMFILE ENFILE; do
+    for error in EMFILE ENFILE EIO EINTR; do
         call strace -o /dev/null -P "$HOME/.ssh/id_rsa" -e trace=openat2,openat -e inject=openat2,openat:error=$error:when=1..3 \
             "$confine" run -q -b namespace -w . -- true
-        is status "$status" 125 && has_line 'cannot look for what is to be hidden'
+        is status "$status" 125 && has_line 'id_rsa is there: '
         result $? "what cannot be looked for is refused: $error"
     done
+    git init -q .
+    call strace -o /dev/null -P "$PWD/.git/hooks" -e trace=openat2,openat -e inject=openat2,openat:error=EIO:when=1..3 \
+        "$confine" run -q -b namespace -w . -- true
+    is status "$status" 125 && has_line '/.git/hooks is there: '
+    result $? 'nor is what is to be protected taken for absent'
+    rm -rf .git
 fi
 
 # A kernel without overlays: the start that was refused one is made again with masks, by the same backend.
