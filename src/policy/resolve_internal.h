@@ -101,7 +101,7 @@ struct resolving {
     struct listing top;      /* of the workspace */
 };
 
-/* --- resolve_paths.c --- */
+/* --- resolve_open.c --- */
 
 /* path_parent() - the directory of a canonical path and the name in it. Return: 0, -ENOMEM, or -EINVAL for
  * `/`. */
@@ -130,6 +130,8 @@ int path_open(const char *absolute, struct opened *opened);
 int path_unanswered(const char **ret_name);
 void opened_free(struct opened *opened);
 #define _cleanup_opened_ __attribute__((cleanup(opened_free)))
+
+/* --- resolve_paths.c --- */
 
 /* resolving_absolute() - `~`, `~/…` and relative names made absolute. Return: 0 or a negative errno with the
  * error set. */
