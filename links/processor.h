@@ -23,7 +23,8 @@ static inline void processor_move_away(pid_t pid)
     unsigned here = 0;
     long size = kernel_call(SYS_sched_getaffinity, 0, sizeof(all), KERNEL_PTR(all), 0, 0, 0);
 
-    if (size <= 0 || kernel_call(SYS_getcpu, KERNEL_PTR(&here), 0, 0, 0, 0, 0) != 0 || here >= 8 * size)
+    if (size <= 0 || size > (long)sizeof(all) ||
+        kernel_call(SYS_getcpu, KERNEL_PTR(&here), 0, 0, 0, 0, 0) != 0 || here >= 8 * size)
         return;
     memcpy(others, all, sizeof(all));
     others[here / bits] &= ~(1UL << here % bits);
