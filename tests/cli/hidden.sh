@@ -265,6 +265,15 @@ fi
 mkdir "$HOME/many"
 inside true
 usual=$(claim unix.path)
+# unmasked READY POINT: with the job that has just begun, which writes ~/READY when it listens; it is ended.
+unmasked() {
+    local listener=$!
+    wait_for "$HOME/$1"
+    inside true
+    is unix.path "$usual - $(claim unix.path)" "$usual - ${usual/sockets-of-later/sockets-unmasked}" && [ -n "$usual" ]
+    result $? "$2"
+    kill "$listener"
+}
 python3 - "$HOME/many" <<'PY' &
 import socket, sys, time
 kept = [socket.socket(socket.AF_UNIX) for _ in range(300)]
@@ -274,12 +283,7 @@ for number, listener in enumerate(kept):
 open(sys.argv[1] + ".ready", "w")
 time.sleep(120)
 PY
-listener=$!
-wait_for "$HOME/many.ready"
-inside true
-is unix.path "$usual - $(claim unix.path)" "$usual - ${usual/sockets-of-later/sockets-unmasked}" && [ -n "$usual" ]
-result $? 'with more services than are masked, the report says so'
-kill "$listener"
+unmasked many.ready 'with more services than are masked, the report says so'
 rm -rf "$HOME/many"*
 for name in 'relative socket' /proc/self/fd/9/socket /dev/fd/9/socket; do
     python3 -c 'import os, socket, sys, time
@@ -290,12 +294,7 @@ listener.bind(sys.argv[1])
 listener.listen(1)
 open("relative.ready", "w")
 time.sleep(120)' "$name" &
-    listener=$!
-    wait_for "$HOME/relative.ready"
-    inside true
-    is unix.path "$usual - $(claim unix.path)" "$usual - ${usual/sockets-of-later/sockets-unmasked}" && [ -n "$usual" ]
-    result $? "so it does with one whose name is relative to what nobody knows: $name"
-    kill "$listener"
+    unmasked relative.ready "so it does with one whose name is relative to what nobody knows: $name"
     rm -f "$HOME/relative"* "$HOME/socket"
 done
 mkdir "$place/tmux-1"
