@@ -306,8 +306,7 @@ def killed(backend, user):
         run.process.send_signal(signum)
         tap.ok(until(lambda: not processes(b' --channel ') and not processes(b'create_connection(("web.test"')),
                   f'confine ended by {signal.Signals(signum).name} leaves nothing, {title}', processes(b' --channel '))
-        run.process.wait(60)
-        os.close(run.read)
+        run.wait(60)
 
 
 def stopped():
@@ -401,7 +400,7 @@ def live(front):
     answer = hear('allowed', 'error')
     tap.ok(answer.get('reason') == 'port-not-listened' and 'late.test:7777' in answer['message'], 'nor by the control channel of a run', answer)
     holder.process.terminate()
-    holder.process.wait(60)
+    holder.wait(60)
     tap.ok(until(lambda: allow('late.test:7777').returncode == 0), 'but is when its port is free', allow('late.test:7777'))
     heard = hear_too('listed', 64)
     many = [subprocess.Popen([*front, 'allow', 'listed', 'many.test'], stderr=subprocess.PIPE, text=True) for _ in range(40)]  # it goes before, or while, they speak

@@ -212,25 +212,22 @@ class Run:
     directory = '/var/tmp'
 
     def __init__(self, options, command, user=None, environment=None, timeout=120, **words):
-        read, write = os.pipe()
+        # A file in memory: a pipe of an ordinary user's is small once he has many, and the report would wait in it.
+        self.written = os.memfd_create('report')
         front = ['setpriv', '--reuid', str(user), '--regid', str(user), '--clear-groups', '--'] if user else NO_CAPABILITIES
         self.process = subprocess.Popen(
-            [*front, CONFINE, 'run', *options, '--report', f'fd:{write}', '--', *command], stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=[write], cwd=self.directory,
+            [*front, CONFINE, 'run', *options, '--report', f'fd:{self.written}', '--', *command], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=[self.written], cwd=self.directory,
             env=dict(os.environ, LC_ALL='C', **(environment or {})), **words)
-        os.close(write)
-        self.read = read
         if timeout:
             self.wait(timeout)
 
     def wait(self, timeout=120):
-        text = []
-        reader = threading.Thread(target=lambda: text.append(os.fdopen(self.read, 'rb').read()))
-        reader.start()
         out, errors = self.process.communicate(timeout=timeout)
-        reader.join(timeout)
         self.status, self.out, self.errors = self.process.returncode, out.decode(errors='replace'), errors.decode(errors='replace')
-        self.report = json.loads(text[0]) if text and text[0] else None
+        text = os.pread(self.written, 1 << 24, 0)
+        os.close(self.written)
+        self.report = json.loads(text) if text else None
         return self
 
     def network(self):
