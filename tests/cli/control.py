@@ -125,7 +125,10 @@ def ordinary(backend):
 def the_pid_is_the_command(backend):
     run = Run([backend], ['sleep', '1000'])
     pid = run.hear('started')['pid']
-    same(open(f'/proc/{pid}/cmdline').read(), 'sleep\0001000\000')
+    words, end = '', time.monotonic() + PATIENCE
+    while not words and time.monotonic() < end:  # its exec has closed the channel, and puts the words in place behind that
+        words = open(f'/proc/{pid}/cmdline').read()
+    same(words, 'sleep\0001000\000')
     run.say(type='kill')
     run.end()
     assert gone(pid)
