@@ -1,7 +1,8 @@
 #!/bin/bash
-# completion.sh - what bash offers for confine is what the program takes.
+# completion.sh - what bash, fish and zsh offer for confine is what the program takes.
 . "$(dirname "$0")/tap.sh"
-. "$here/../../packaging/completion/confine"
+completion=$here/../../packaging/completion/confine
+. "$completion.bash"
 
 # offers NAME EXPECTED WORD...: behind these words, of which the last one is begun, these are offered, sorted
 offers() {
@@ -42,9 +43,49 @@ mkdir "$dir/bin" && printf '#!/bin/sh\n' >"$dir/bin/zzzz-one" && chmod +x "$dir/
 PATH=$dir/bin:$PATH
 offers "and commands" zzzz-one run -- zzzz
 # Every option that a command has, and no other.
+options() { "$confine" help "$1" | grep -oE '^  (-[a-zA-Z], |    )--[a-z-]+' | grep -oE -- '--[a-z-]+'; }
 for command in run exec plan probe policy check mcp fence learn; do
-    wanted=$({ "$confine" help $command | grep -oE '^  (-[a-zA-Z], |    )--[a-z-]+' | grep -oE -- '--[a-z-]+'
+    wanted=$({ options $command
         case $command in run | exec | plan | learn) echo -- ;; esac; } | sort | tr '\n' ,)
     offers "$command: all options" "${wanted%,}" $command --
+done
+
+# The other shells, asked as a person asks them: a line, and the key.
+in_fish() { fish --no-config -c "source '$completion.fish'; complete -C '$1'" | sed 's/\t.*//'; }
+in_zsh() { timeout 120 zsh -f "$here/completion.zsh" "$dir/zsh" "$1"; }
+mkdir "$dir/zsh" && cp "$completion.zsh" "$dir/zsh/_confine"
+PATH=$CONFINE_STAGE/bin:$PATH
+
+# in_shell NAME EXPECTED LINE: likewise, in $shell
+in_shell() {
+    seen=$(in_$shell "$3" 2>>"$dir/why" | sed 's|/$||; s/^--[a-z]*=//' | sort | tr '\n' ,)
+    [ "${seen%,}" = "$2" ] || why "offered: $seen"
+    result $? "$shell: $1"
+}
+for shell in fish zsh; do
+    if ! command -v $shell >/dev/null; then
+        skip $shell "$shell is not installed"
+        continue
+    fi
+    in_shell "commands of confine" plan,policy,probe "confine p"
+    in_shell "an option" --workspace "confine run --work"
+    in_shell "words of an option" host,off,private "confine run --caches "
+    in_shell "words of a letter" listed "confine run -n l"
+    in_shell "words behind an equals sign" host,listed,none "confine run --network="
+    in_shell "modes" read-only "confine run --mode r"
+    in_shell "directories alone" "a dir" "confine run -w a"
+    in_shell "files" "a dir,a file" "confine run --read a"
+    in_shell "nothing where anything can stand" "" "confine run --timeout 1"
+    in_shell "what a session can do" allow,end,list,start "confine session "
+    in_shell "a command to ask about" mcp "confine help m"
+    in_shell "paths to ask about" "a dir,a file" "confine policy -w . a"
+    in_shell "an option that the command does not take" "" "confine probe --work"
+    in_shell "behind the dashes: what completes that command" "a dir,a file" "confine run -w . -- cat a"
+    [ $shell = zsh ] || in_shell "and commands" zzzz-one "confine run -- zzzz" # zsh adds these as keys, which a hook is not shown
+    for command in run session check; do
+        # What stands there already fish does not offer.
+        wanted=$({ options $command; [ $command$shell != runzsh ] || echo --; } | sort | tr '\n' ,)
+        in_shell "$command: all options" "${wanted%,}" "confine $command --"
+    done
 done
 finish
