@@ -70,6 +70,18 @@ static int refuse_sessionless(struct origin origin, struct error *error)
     return error_hint(error, "say --session NAME with confine run, or use --tmp private");
 }
 
+/* A file's `proxy_env` stands there for all runs, so it is no reason to refuse one that goes without. */
+static int tell_without_proxy(const struct session *session, struct policy *policy)
+{
+    char where[600];
+
+    if (!policy->proxy_env || session->network != NETWORK_LISTED)
+        return 0;
+    return strings_addf(&policy->warnings,
+                        "no-proxy-env: %s: session %s has no proxy, so no variables for one are set",
+                        describe(policy->origin[KEY_PROXY_ENV], where, sizeof(where)), session->name);
+}
+
 int session_fit(const struct session *session, struct policy *policy, struct error *error)
 {
     static const struct {
@@ -115,6 +127,8 @@ int session_fit(const struct session *session, struct policy *policy, struct err
     if (policy->wait_all)
         return refuse(session, policy->origin[KEY_WAIT_ALL], "the end", "when everything left behind ends",
                       "in a session it lives on: leave --wait-all out", error);
+    if (tell_without_proxy(session, policy) < 0)
+        return error_no_memory(error);
     policy->network = session->network;
     policy->limit_tmp_size = session->tmp_size;
     if (!origin_named(policy->origin[KEY_TMP]))
