@@ -152,7 +152,7 @@ static int serve_session(const struct options *options, const char *name, char *
         return status;
     r = add_options(options, BY_RUNS, &words) < 0 ? error_no_memory(error) : fit_session(&words, envp, error);
     if (r == 0)
-        r = mcp_serve(words.items, CONFINE_VERSION, error);
+        r = mcp_serve(words.items, true, CONFINE_VERSION, error);
     strings_free(&words);
     ended = end_session(name, r < 0 ? &(struct error){0} : error);
     return r < 0 ? r : ended;
@@ -178,7 +178,7 @@ int command_mcp(char **argv, char **envp)
     confinement_free(&confinement);
     if (r == 0)
         r = session ? serve_session(&options, session, envp, &error)
-                    : mcp_serve(argv, CONFINE_VERSION, &error);
+                    : mcp_serve(argv, false, CONFINE_VERSION, &error);
     options_free(&options);
     return r < 0 ? cli_fail(&error) : r;
 }

@@ -33,6 +33,7 @@ struct mcp_outcome {
 struct mcp_tool {
     const char *name;
     const char *description;
+    const char *in_session; /* the description where runs share a session; NULL: the same */
     const char *schema; /* of the arguments, JSON */
     /* Return: 0, -ENOMEM, or -EINVAL with @error: what is wrong with the arguments. */
     int (*command)(const json_t *arguments, struct mcp_command *command, struct error *error);
@@ -40,8 +41,9 @@ struct mcp_tool {
 
 extern const struct mcp_tool mcp_tools[]; /* ends with a NULL name */
 
-/* mcp_tools_list() - the answer to tools/list. Return: owned by the caller; NULL without memory. */
-json_t *mcp_tools_list(void);
+/* mcp_tools_list() - the answer to tools/list. @session: the runs share one. Return: owned by the caller; NULL
+ * without memory. */
+json_t *mcp_tools_list(bool session);
 
 /* mcp_answer() - the answer to tools/call. Return: owned by the caller; NULL without memory. */
 json_t *mcp_answer(const struct mcp_outcome *outcome);
@@ -73,10 +75,11 @@ void mcp_call_cancel(struct mcp_call *call);
 /*
  * mcp_serve() - serve until the input ends.
  * @options: of `confine run`, NULL-terminated, kept alive; nothing in them is looked at
+ * @session: by these, all runs share a session
  * @version: of the program, for clients
  *
  * Return: 0, or -errno with @error where it could not begin.
  */
-int mcp_serve(char *const *options, const char *version, struct error *error);
+int mcp_serve(char *const *options, bool session, const char *version, struct error *error);
 
 #endif

@@ -51,6 +51,7 @@ struct server {
     bool ended;       /* nothing more comes */
     int failed;       /* uv's code for why an answer could not be given; 0: none */
     char *const *options;
+    bool session;        /* by which all runs share one */
     const char *version; /* of the program */
     struct request requests[CALLS_MOST];
     char room[65536];
@@ -142,7 +143,7 @@ static void initialize(struct server *server, json_t *id, const json_t *params)
 static void list_tools(struct server *server, json_t *id, const json_t *params)
 {
     (void)params;
-    answer(server, id, mcp_tools_list());
+    answer(server, id, mcp_tools_list(server->session));
 }
 
 static void ping(struct server *server, json_t *id, const json_t *params)
@@ -387,12 +388,13 @@ static int serve(struct server *server, struct error *error)
     return 0;
 }
 
-int mcp_serve(char *const *options, const char *version, struct error *error)
+int mcp_serve(char *const *options, bool session, const char *version, struct error *error)
 {
     static struct server server;
 
     signal(SIGPIPE, SIG_IGN);
     server.options = options;
+    server.session = session;
     server.version = version;
     return serve(&server, error);
 }

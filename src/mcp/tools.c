@@ -204,11 +204,15 @@ static int list_directory(const json_t *arguments, struct mcp_command *command, 
 #define PATH_SCHEMA                                                                                          \
     "\"path\":{\"type\":\"string\",\"description\":\"absolute, or relative to the start directory\"}"
 
+#define RUN_ANSWER                                                                                           \
+    "The answer has its status and output and, where something was refused, what that was and what would "   \
+    "allow it."
+
 const struct mcp_tool mcp_tools[] = {
     {"run_command",
-     "Run a command inside the sandbox and wait for its end; what it leaves behind is killed. The answer has "
-     "its "
-     "status and output and, where something was refused, what that was and what would allow it.",
+     "Run a command inside the sandbox and wait for its end; what it leaves behind is killed. " RUN_ANSWER,
+     "Run a command inside the sandbox and wait for its end; what it leaves running is there for the "
+     "next call and ends with this server. " RUN_ANSWER,
      OBJECT("\"command\"",
             "\"command\":{\"description\":\"a text for the shell, or the words of a command\",\"anyOf\":["
             "{\"type\":\"string\"},{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"minItems\":1}]},"
@@ -216,12 +220,12 @@ const struct mcp_tool mcp_tools[] = {
             "\"timeout_seconds\":{\"type\":\"number\",\"exclusiveMinimum\":0},"
             "\"input\":{\"type\":\"string\",\"description\":\"what it reads\"}"),
      run_command},
-    {"read_file", "Read a text file inside the sandbox.", OBJECT("\"path\"", PATH_SCHEMA), read_file},
-    {"write_file", "Write a text file inside the sandbox, or append to it.",
+    {"read_file", "Read a text file inside the sandbox.", NULL, OBJECT("\"path\"", PATH_SCHEMA), read_file},
+    {"write_file", "Write a text file inside the sandbox, or append to it.", NULL,
      OBJECT("\"path\",\"content\"",
             PATH_SCHEMA ",\"content\":{\"type\":\"string\"},\"append\":{\"type\":\"boolean\"}"),
      write_file},
-    {"list_directory", "List a directory inside the sandbox; names of directories end with a slash.",
+    {"list_directory", "List a directory inside the sandbox; names of directories end with a slash.", NULL,
      OBJECT("\"path\"", PATH_SCHEMA), list_directory},
     {0},
 };
@@ -236,14 +240,15 @@ void mcp_command_free(struct mcp_command *command)
     *command = (struct mcp_command){0};
 }
 
-json_t *mcp_tools_list(void)
+json_t *mcp_tools_list(bool session)
 {
     json_t *tools = json_array();
 
     for (const struct mcp_tool *tool = mcp_tools; tools && tool->name; tool++) {
         json_t *schema = json_loads(tool->schema, JSON_REJECT_DUPLICATES, NULL);
-        json_t *entry = schema ? json_pack("{s:s, s:s, s:o}", "name", tool->name, "description",
-                                           tool->description, "inputSchema", schema)
+        const char *description = session && tool->in_session ? tool->in_session : tool->description;
+        json_t *entry = schema ? json_pack("{s:s, s:s, s:o}", "name", tool->name, "description", description,
+                                           "inputSchema", schema)
                                : NULL;
 
         if (!entry || json_array_append_new(tools, entry) != 0) {

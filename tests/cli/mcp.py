@@ -84,6 +84,7 @@ def greeting():
         same(server.ask('initialize', {'protocolVersion': '1999-01-01'})['result']['protocolVersion'], '2025-06-18')
         same(server.ask('ping')['result'], {})
         tools = server.ask('tools/list', {})['result']['tools']
+        assert 'what it leaves behind is killed' in tools[0]['description'], tools[0]
         same([tool['name'] for tool in tools], ['run_command', 'read_file', 'write_file', 'list_directory'])
         for tool in tools:
             same(tool['inputSchema']['type'], 'object')
@@ -270,6 +271,8 @@ def keeps():
     fetch = 'import urllib.request as u; print(u.urlopen("http://127.0.0.1:4321/page").read().decode(), end="")'
     try:
         with Server('--session', name, '--publish', f'{port}:4321', '--limit', 'file_size=1M,tmp_size=8M,time=1h') as server:
+            said = server.ask('tools/list', {})['result']['tools'][0]['description']
+            assert 'is there for the next call' in said and 'killed' not in said, said
             same(server.call('run_command', command=['bash', '-c', begin])['isError'], False)
             same(server.call('run_command', command=['python3', '-c', fetch])['structuredContent']['stdout'], 'served\n')
             same(server.call('read_file', path='/tmp/page')['content'][0]['text'].rstrip().endswith('served'), True)
