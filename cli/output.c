@@ -87,8 +87,10 @@ int output_open(struct output *output, const char *what, const char *name, const
                                 "open descriptor, fd:N",
                             .name = name,
                             .resolved = resolved};
+    const int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC;
     _cleanup_fd_ int directory = -1, fd = -1;
     char rest[PATH_MAX];
+    bool made;
     int result;
 
     *output = OUTPUT_NONE;
@@ -99,7 +101,10 @@ int output_open(struct output *output, const char *what, const char *name, const
     result = way_walk(&way, rest, sizeof(rest), &directory, error);
     if (result < 0)
         return result;
-    fd = openat(directory, rest, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, 0666);
+    fd = openat(directory, rest, flags | O_EXCL, 0666);
+    made = fd >= 0;
+    if (fd < 0 && errno == EEXIST)
+        fd = openat(directory, rest, flags, 0666);
     if (fd < 0 && errno == ELOOP) {
         way_fail(&way, error, ELOOP, "output-behind-link", "it is a symbolic link");
         return error_hint(error, "name the file itself; stdout is fd:1");
@@ -108,6 +113,8 @@ int output_open(struct output *output, const char *what, const char *name, const
         return way_fail(&way, error, errno, errno == ENOSPC ? "output-no-room" : "output-unusable",
                         strerror(errno));
     result = check_file(fd, &way, error);
+    if (result < 0 && made)
+        unlinkat(directory, rest, 0); /* an empty file would be taken for a report */
     if (result < 0)
         return result;
     output->regular = true;

@@ -53,7 +53,10 @@ static int check_answered(struct resolving *resolving)
         return 0;
     error_set(resolving->error, ERROR_SANDBOX_UNAVAILABLE, error, "set-up-failed",
               "cannot see whether %s is there: %s", QUOTE(name), strerror(error));
-    return error_hint(resolving->error, "what is not seen would be neither hidden nor protected; try again");
+    return error_hint(resolving->error, "what is not seen would be neither hidden nor protected: %s",
+                      error == EMFILE   ? "allow more open files (ulimit -n)"
+                      : error == ENFILE ? "this machine has too many files open"
+                                        : "try again");
 }
 
 /* Everything that only a confined run needs. */

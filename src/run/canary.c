@@ -79,21 +79,29 @@ static void give_to_user(const struct attestation *attestation, int directory, c
         return; /* then the control fails, and nothing is claimed by it */
 }
 
+/* Return: whether it can be the canary: a full place has names for it, and no room. @fd: taken over */
+static bool take_file(struct attestation *attestation, int fd)
+{
+    if (fd >= 0 && write(fd, attestation->nonce, CHANNEL_NONCE) != CHANNEL_NONCE)
+        fd = fd_close(fd);
+    if (fd < 0)
+        return false;
+    give_to_user(attestation, fd, "", AT_EMPTY_PATH);
+    attestation->file = own(attestation, fd);
+    attestation->file_path = own(attestation, open(FD_NAME(fd), O_PATH | O_CLOEXEC));
+    return true;
+}
+
 void canary_file(struct attestation *attestation, const struct resolved *resolved)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(places) && attestation->file < 0; i++)
-        if (is_outside(resolved, places[i]))
-            attestation->file = own(attestation, open(places[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-    for (size_t i = 0; i < resolved->edge_count && attestation->file < 0; i++)
-        if (is_outside(resolved, resolved->edges[i].parent))
-            attestation->file = own(
-                attestation, openat(resolved->edges[i].parent_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-    if (attestation->file < 0)
-        return;
-    give_to_user(attestation, attestation->file, "", AT_EMPTY_PATH);
-    if (write(attestation->file, attestation->nonce, CHANNEL_NONCE) != CHANNEL_NONCE)
-        return;
-    attestation->file_path = own(attestation, open(FD_NAME(attestation->file), O_PATH | O_CLOEXEC));
+    const int flags = O_TMPFILE | O_RDWR | O_CLOEXEC;
+    bool taken = false;
+
+    for (size_t i = 0; i < ARRAY_SIZE(places) && !taken; i++)
+        taken = is_outside(resolved, places[i]) && take_file(attestation, open(places[i], flags, 0600));
+    for (size_t i = 0; i < resolved->edge_count && !taken; i++)
+        taken = is_outside(resolved, resolved->edges[i].parent) &&
+                take_file(attestation, openat(resolved->edges[i].parent_fd, ".", flags, 0600));
 }
 
 /* A supervisor that was killed between making a name and removing it left that name. It is ours when it has

@@ -417,12 +417,17 @@ rmdir "$HOME/.cache/confine" 2>/dev/null
 if command -v strace >/dev/null; then
     mkdir -p "$HOME/.ssh"
     echo key >"$HOME/.ssh/id_rsa"
-    for error in EMFILE ENFILE EIO EINTR; do
+    while read -r error way; do
         call strace -o /dev/null -P "$HOME/.ssh/id_rsa" -e trace=openat2,openat -e inject=openat2,openat:error=$error:when=1..3 \
             "$confine" run -q -b namespace -w . -- true
-        is status "$status" 125 && has_line 'id_rsa is there: '
+        is status "$status" 125 && has_line 'id_rsa is there: ' && has_line "nor protected: $way"
         result $? "what cannot be looked for is refused: $error"
-    done
+    done <<'END'
+EMFILE allow more open files (ulimit -n)
+ENFILE this machine has too many files open
+EIO try again
+EINTR try again
+END
     git init -q .
     call strace -o /dev/null -P "$PWD/.git/hooks" -e trace=openat2,openat -e inject=openat2,openat:error=EIO:when=1..3 \
         "$confine" run -q -b namespace -w . -- true

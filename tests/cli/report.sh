@@ -235,6 +235,21 @@ if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
     call unshare -m sh "$dir/full.sh" "$dir" "$confine" run $backend -w . --report "$outside/r.json" -- touch ran
     [ "$status" -eq 125 ] && has_line "No space left" && [ ! -e ran ]
     result $? "no room for a report is seen before the run"
+    cat >"$dir/empty.sh" <<'END'
+sh "$@"
+ls -l "$2/outside"
+END
+    call unshare -m sh "$dir/empty.sh" "$dir/full.sh" "$dir" sh -c '"$@" --report "$0/new.json" -- true || exit 0' "$outside" "$confine" run $backend -w .
+    [ "$status" -eq 0 ] && ! grep -q new.json "$dir/out"
+    result $? "and no empty file is left for one"
+    # The first place of what is tried to be written outside has names, and no room.
+    cat >"$dir/shm.sh" <<'END'
+mount -t tmpfs -o size=64k,mode=1777 none /dev/shm && head -c 1000000 /dev/zero >/dev/shm/fill 2>/dev/null
+exec "$@"
+END
+    call unshare -m sh "$dir/shm.sh" "$confine" run $backend -w . --require fs.truncate --report fd:9 -- true 9>"$dir/report"
+    [ "$status" -eq 0 ] && valid "$dir/report" && report 's["fs.truncate"]["state"] == "enforced"'
+    result $? "a full /dev/shm is no reason that writing outside cannot be tried"
 else
     skip "no room for a report" "only root can make a full disk of its own"
 fi
