@@ -34,15 +34,15 @@ struct mcp_tool {
     const char *name;
     const char *description;
     const char *in_session; /* the description where runs share a session; NULL: the same */
-    const char *schema; /* of the arguments, JSON */
+    const char *schema;     /* of the arguments, JSON */
     /* Return: 0, -ENOMEM, or -EINVAL with @error: what is wrong with the arguments. */
     int (*command)(const json_t *arguments, struct mcp_command *command, struct error *error);
 };
 
 extern const struct mcp_tool mcp_tools[]; /* ends with a NULL name */
 
-/* mcp_tools_list() - the answer to tools/list. @session: the runs share one. Return: owned by the caller; NULL
- * without memory. */
+/* mcp_tools_list() - the answer to tools/list. @session: the runs share one. Return: owned by the caller;
+ * NULL without memory. */
 json_t *mcp_tools_list(bool session);
 
 /* mcp_answer() - the answer to tools/call. Return: owned by the caller; NULL without memory. */
