@@ -493,6 +493,8 @@ int policy_narrow(struct policy *policy, int workspace_fd, const char *workspace
             error,
             "an earlier command may have left it in the workspace: look at it, then remove it, or make "
             "it a file that only you can write");
+    else if (result < 0 && error->code == ERROR_POLICY_INVALID && !*error->hint)
+        error_hint(error, "correct it; or remove it, where an earlier command has left it in the workspace");
     if (result == 0)
         result = narrow_by(policy, &file, error);
     policy_free(&file);

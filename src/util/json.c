@@ -220,6 +220,9 @@ static int refuse_text(struct document *document, const json_error_t *seen, stru
 {
     static const char mark[] = " near '";
     char what[sizeof(seen->text)], *near;
+    /* There jansson names a flag of its own. */
+    const char *said =
+        json_error_code(seen) == json_error_null_character ? "a NUL character is not allowed" : what;
     const char *token = "";
     size_t token_length = 0;
     int line, column;
@@ -236,7 +239,7 @@ static int refuse_text(struct document *document, const json_error_t *seen, stru
     tell_position(document, find_token(document->text, document->length, seen, token, token_length), &line,
                   &column);
     return error_set(error, ERROR_POLICY_INVALID, 0, "policy-invalid", "%s:%d:%d: %s%s%s",
-                     QUOTE(document->name), line, column, what, near ? " at " : "", near ? QUOTE(token) : "");
+                     QUOTE(document->name), line, column, said, near ? " at " : "", near ? QUOTE(token) : "");
 }
 
 int document_parse(struct document *document, const char *name, const char *text, size_t length,
