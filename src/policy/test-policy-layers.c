@@ -432,18 +432,17 @@ TEST_EACH(workspace_file_may_not_hold, struct forbidden_row, forbidden)
     policy_free(&policy);
 }
 
-TEST(what_is_wrong_in_a_workspace_file_has_a_way_out)
-{
-    static const char *const texts[] = {"{", "{\"policy\": 1, \"mode\": \"x\"}"};
+static const struct wrong_row {
+    const char *name, *text;
+} wrong[] = {{"syntax", "{"}, {"value", "{\"policy\": 1, \"mode\": \"x\"}"}};
 
-    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-        start();
-        check(narrow(texts[i]) < 0);
-        check_int(error.code, ERROR_POLICY_INVALID);
-        check_has(error.hint, "remove it");
-        policy_free(&policy);
-        error = (struct error){0};
-    }
+TEST_EACH(a_wrong_workspace_file_has_a_way_out, struct wrong_row, wrong)
+{
+    start();
+    check(narrow(row->text) < 0);
+    check_int(error.code, ERROR_POLICY_INVALID);
+    check_has(error.hint, "remove it");
+    policy_free(&policy);
 }
 
 /* The table's other half: whatever may not narrow is refused, whatever may is read. */
