@@ -370,33 +370,41 @@ int policy_set(struct policy *policy, enum key key, const char *value, const cha
     return 0;
 }
 
+static void lock_key(struct policy *policy, const struct policy_key *key, const struct origin *origin)
+{
+    size_t lock = key->list < 0 ? (size_t)key->scalar : KEY_COUNT + (size_t)key->list;
+
+    if (key->list < 0)
+        policy->locked |= 1ULL << key->scalar;
+    else
+        policy->locked_lists |= 1ULL << key->list;
+    if (!policy->lock[lock].file) /* the first one to lock is the one to ask */
+        policy->lock[lock] = *origin;
+}
+
 int policy_lock(struct policy *policy, const char *name, struct origin origin, struct error *error)
 {
-    const struct policy_key *key = policy_key_by_name(name);
     struct nearest nearest = {.word = name};
-    size_t lock;
+    size_t length = strlen(name);
+    bool found = false;
 
     if (strcmp(name, "runner") == 0) { /* no row of the table: it is no scalar and no list */
         policy->runner.lock = policy->runner.locked ? policy->runner.lock : origin;
         policy->runner.locked = true;
         return 0;
     }
-    if (!key && strcmp(name, "network") == 0) /* the word that people use for it */
-        key = policy_key_of(KEY_NETWORK);
-    if (!key || !key->in_file) {
-        policy_refuse(error, &origin, "bad-value", "locked: %s is no key that can be locked", QUOTE(name));
-        for (const struct policy_key *row = policy_keys; row->name; row++)
-            if (row->in_file)
-                nearest_try(&nearest, row->name);
-        return nearest.best ? error_hint(error, "did you mean `%s`?", nearest.best)
-                            : error_hint(error, "confine-policy(5) lists the keys");
+    for (const struct policy_key *row = policy_keys; row->name; row++) {
+        if (!row->in_file)
+            continue;
+        nearest_try(&nearest, row->name);
+        if (strncmp(row->name, name, length) != 0 || (row->name[length] && row->name[length] != '.'))
+            continue;
+        lock_key(policy, row, &origin);
+        found = true;
     }
-    lock = key->list < 0 ? (size_t)key->scalar : KEY_COUNT + (size_t)key->list;
-    if (key->list < 0)
-        policy->locked |= 1ULL << key->scalar;
-    else
-        policy->locked_lists |= 1ULL << key->list;
-    if (!policy->lock[lock].file) /* the first one to lock is the one to ask */
-        policy->lock[lock] = origin;
-    return 0;
+    if (found)
+        return 0;
+    policy_refuse(error, &origin, "bad-value", "locked: %s is no key that can be locked", QUOTE(name));
+    return nearest.best ? error_hint(error, "did you mean `%s`?", nearest.best)
+                        : error_hint(error, "confine-policy(5) lists the keys");
 }

@@ -206,9 +206,9 @@ int policy_add_entry(struct policy *policy, enum list list, const struct entry *
  * Whoever expands a list asks this for every item. */
 bool entry_in_force(const struct entries *entries, size_t index);
 
-/* policy_lock() - no later layer may change @name, a scalar or a list. For a list that narrows (hide,
- * protect, environment.unset, require) additions stay possible, taking away does not. Return: 0 or -EINVAL.
- */
+/* policy_lock() - no later layer may change @name: a scalar, a list, or an object (`network`) with all of its
+ * keys. For a list that narrows (hide, protect, environment.unset, require) additions stay possible, taking
+ * away does not. Return: 0 or -EINVAL. */
 int policy_lock(struct policy *policy, const char *name, struct origin origin, struct error *error);
 
 /* policy_keep() - a copy of @text that lives as long as the policy, for origins. Return: NULL without memory.

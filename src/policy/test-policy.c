@@ -357,6 +357,26 @@ TEST(locks_hold_and_name_the_file)
     policy_free(&policy);
 }
 
+TEST(locks_on_objects)
+{
+    start();
+    check_int(policy_set(&policy, KEY_NETWORK, "listed", NULL, system_origin, &error), 0);
+    check_int(policy_lock(&policy, "network", system_origin, &error), 0);
+    check_int(policy_lock(&policy, "limits", system_origin, &error), 0);
+    check_int(policy_set(&policy, KEY_NETWORK, "host", NULL, user_origin, &error), -EINVAL);
+    check_int(policy_set(&policy, KEY_UPSTREAM, "http://h:1", NULL, option_origin, &error), -EINVAL);
+    check_int(policy_add(&policy, LIST_ALLOW, "example.org", NULL, option_origin, &error), -EINVAL);
+    check_has(error.message, "network.allow is locked by /etc/confine/policy.json:3:5");
+    check_int(policy_add(&policy, LIST_FORWARD, "22", NULL, option_origin, &error), -EINVAL);
+    check_int(policy_add(&policy, LIST_PUBLISH, "3000", NULL, option_origin, &error), -EINVAL);
+    check_int(policy_set(&policy, KEY_LIMIT_TIME, "1h", NULL, option_origin, &error), -EINVAL);
+    check_int(policy_set(&policy, KEY_LIMIT_MEMORY, "1G", NULL, option_origin, &error), -EINVAL);
+    check_int(policy_set(&policy, KEY_GRACE, "5s", NULL, option_origin, &error), 0); /* none of them */
+    check_int(policy_lock(&policy, "limit", user_origin, &error), -EINVAL);
+    check_int(policy_lock(&policy, "", user_origin, &error), -EINVAL);
+    policy_free(&policy);
+}
+
 TEST(locks_on_lists)
 {
     start();
