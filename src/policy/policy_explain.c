@@ -119,9 +119,10 @@ static bool is_locked(const struct policy *policy, const struct policy_key *key)
 static void print_lock(struct text *text, const struct policy *policy, const struct policy_key *key)
 {
     size_t lock = key->list < 0 ? (size_t)key->scalar : KEY_COUNT + (size_t)key->list;
+    bool alone = key->list >= 0 && policy->list[key->list].count == 0; /* no line above it has the name */
 
     if (is_locked(policy, key))
-        text_addf(text, "%-19s %-28s %s\n", "", "(locked)", WHERE(&policy->lock[lock]));
+        text_addf(text, "%-19s %-28s %s\n", alone ? key->name : "", "(locked)", WHERE(&policy->lock[lock]));
 }
 
 static void print_list(struct text *text, const struct policy *policy, const struct policy_key *key)

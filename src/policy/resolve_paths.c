@@ -163,18 +163,44 @@ int path_failed(struct error *error, const char *what, const char *path, int err
     return row->hint ? error_hint(error, "%s", row->hint) : -errnum;
 }
 
-static int fail_open(struct resolving *resolving, const struct asked *asked, int errnum)
+/* Does a name of @base, the directory of a policy file, start there? */
+static bool starts_there(const struct asked *asked, const char *base)
+{
+    return base && asked->value[0] != '/' && asked->value[0] != '~';
+}
+
+static int fail_open(struct resolving *resolving, const struct asked *asked, const char *base, int errnum)
 {
     const struct path_failure *row = find_failure(errnum);
     const char *home = resolving->resolved->home, *env_home = env_value(resolving->env, "HOME"), *hint;
-    /* Somebody who sees another home in the shell would look in the wrong place. */
-    bool other_home = asked->value[0] == '~' && home && (!env_home || strcmp(home, env_home) != 0);
+    const char *how = "", *where = NULL;
 
+    /* Whoever sees another home in the shell, or stands in the workspace, would look in the wrong place. */
+    if (asked->value[0] == '~' && home && (!env_home || strcmp(home, env_home) != 0)) {
+        how = ", where ~ is ";
+        where = home;
+    } else if (starts_there(asked, base)) {
+        how = ", which starts at ";
+        where = base;
+    }
     error_set(resolving->error, row->code, errnum, row->reason, "%s %s%s%s: %s", asked->by,
-              QUOTE(asked->value), other_home ? ", where ~ is " : "", other_home ? QUOTE(home) : "",
-              row->why ? row->why : strerror(errnum));
+              QUOTE(asked->value), how, where ? QUOTE(where) : "", row->why ? row->why : strerror(errnum));
     hint = asked->single && row->hint_single ? row->hint_single : row->hint;
     return hint ? error_hint(resolving->error, "%s", hint) : -errnum;
+}
+
+/* Return: 1, or -ENOMEM with the error set. */
+static int skip_missing(struct resolving *resolving, const struct asked *asked, const char *base)
+{
+    bool named = starts_there(asked, base);
+    struct text why = {0};
+    int r;
+
+    text_addf(&why, "it does not exist%s%s%s", named ? " (it starts at " : "", named ? QUOTE(base) : "",
+              named ? ")" : "");
+    r = why.failed ? error_no_memory(resolving->error) : resolving_skip(resolving, asked, why.data);
+    text_free(&why);
+    return r < 0 ? r : 1;
 }
 
 int resolving_note_links(struct resolving *resolving, const struct asked *asked, const struct opened *opened)
@@ -206,12 +232,10 @@ int resolving_open(struct resolving *resolving, const struct asked *asked, const
     if (r < 0)
         return r;
     r = path_open(absolute, opened);
-    if ((r == -ENOENT || r == -ENOTDIR) && asked->optional) {
-        r = resolving_skip(resolving, asked, "it does not exist");
-        return r < 0 ? r : 1;
-    }
+    if ((r == -ENOENT || r == -ENOTDIR) && asked->optional)
+        return skip_missing(resolving, asked, base);
     if (r < 0)
-        return fail_open(resolving, asked, -r);
+        return fail_open(resolving, asked, base, -r);
     r = resolving_note_links(resolving, asked, opened);
     if (r < 0)
         opened_free(opened);

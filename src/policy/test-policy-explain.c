@@ -48,7 +48,8 @@ TEST(text_says_everything)
     check_has(text.data, "limits.cpu          none                         built-in\n");
     check_has(text.data, "backend             auto                         built-in\n");
     check_has(text.data, "network.mode        none                         built-in\n"
-                         "                    (locked)                     /h/policy.json:2:3\n");
+                         "                    (locked)                     /h/policy.json:2:3\n"
+                         "network.allow       (locked)                     /h/policy.json:2:3\n");
     check_has(text.data, "/data                        /h/policy.json:2:3, if it exists (\"the data\")\n");
     check_has(text.data, "\"/with space\"");
     check_has(text.data, "@runs-later                  built-in, taken away later\n");

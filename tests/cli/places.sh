@@ -42,6 +42,14 @@ rm real/sub/planted
 # --- nothing to work in
 refused "it does not exist" 125 path-missing "it does not exist" $backend -w nowhere -- "${ran[@]}"
 refused "it does not exist, and .." 125 path-missing "it does not exist" $backend -w nowhere/.. -- "${ran[@]}"
+mkdir -p "$dir/kept"
+echo '{"policy": 1, "protect": ["sub"]}' >"$dir/kept/policy.json"
+refused "a name that starts elsewhere" 125 path-missing "protect sub, which starts at $dir/kept: it does not exist" $backend \
+    --policy kept/policy.json -w real -- "${ran[@]}"
+echo '{"policy": 1, "protect": ["sub?"]}' >"$dir/kept/policy.json"
+call "$confine" run $backend --policy kept/policy.json -w real -- true
+[ "$status" -eq 0 ] && grep -q "protect sub\": it does not exist (it starts at $dir/kept)" "$dir/err"
+result $? "one that was left out as well"
 refused "a file" 125 not-a-directory "not a directory" $backend -w file -- "${ran[@]}"
 refused "below a file" 125 path-missing "is not a directory" $backend -w file/x -- "${ran[@]}"
 refused "a file and .." 125 path-missing "is not a directory" $backend -w file/.. -- "${ran[@]}"
