@@ -4,6 +4,7 @@
 #include "backend/backend.h"
 
 #include "kernel/cgroup.h"
+#include "policy/policy.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -120,6 +121,7 @@ static int refuse_unheld(const struct resolved *resolved, const struct plan *pla
         error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, claim->reason ? claim->reason : "not-held",
                   "the backend %s cannot hold %s here (%s): %s", plan->backend, surface_table[s].name,
                   claim->reason ? claim->reason : "no mechanism", surface_table[s].what);
+        policy_say_file(error, resolved_asks(resolved, (enum surface)s));
         error_surface(error, surface_table[s].name);
         if (hint_of(claim->reason))
             return error_hint(error, "%s", hint_of(claim->reason));
@@ -184,7 +186,7 @@ static int plan_with(const struct backend *backend, const struct resolved *resol
     if (planned)
         r = refuse_unheld(resolved, plan, error);
     if (ret_unheld)
-        *ret_unheld = planned && r < 0;
+        *ret_unheld = r < 0 && (planned || *error->surface);
     if (r < 0)
         plan_free(plan);
     if (r < 0 && error->code == ERROR_SANDBOX_UNAVAILABLE)

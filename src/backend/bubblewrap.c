@@ -228,7 +228,7 @@ static int refuse_unhidden(const struct builder *b, struct error *error)
         error_set(error, ERROR_SANDBOX_UNAVAILABLE, EINVAL, "inside-writable",
                   "the backend %s cannot hide %s: it lies in what is writable, or something in it is granted",
                   b->plan->backend, QUOTE(hidden->path));
-        error_surface(error, "fs.hidden");
+        build_say_hiding(b, hidden, error);
         return error_hint(error, "move it out of what is writable, or say --open fs.hidden");
     }
     return 0;

@@ -9,6 +9,7 @@
 
 #include "backend/backend.h"
 #include "kernel/cgroup.h"
+#include "policy/policy.h"
 
 /* The ABI that brought what a plan asks of Landlock. */
 #define ABI_TRUNCATE 3
@@ -33,6 +34,16 @@ struct builder {
 static inline bool is_open(const struct builder *b, enum surface surface)
 {
     return b->resolved->open[surface];
+}
+
+/* The error is that @hidden, which somebody named, cannot be hidden. */
+static inline void build_say_hiding(const struct builder *b, const struct hidden *hidden, struct error *error)
+{
+    const struct source *source = &hidden->source;
+
+    policy_say_file(
+        error, source->listed ? &b->resolved->policy->list[source->list].items[source->index].origin : NULL);
+    error_surface(error, "fs.hidden");
 }
 
 static inline bool cuts_network(const struct builder *b)

@@ -55,7 +55,7 @@ static int refuse_unhidden(const struct builder *b, struct error *error)
         error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, hidden->held,
                   "the backend landlock cannot hide %s (%s): without mounts it stays readable",
                   QUOTE(hidden->path), hidden->held);
-        error_surface(error, "fs.hidden");
+        build_say_hiding(b, hidden, error);
         return error_hint(error, "%sdo not ask for it, or say --open fs.hidden",
                           strcmp(hidden->held, "inside-writable") == 0 ? "move it out of what is writable, "
                                                                        : "");

@@ -94,7 +94,7 @@ static int refuse_unhidden(const struct builder *b, struct error *error)
         error_set(error, ERROR_SANDBOX_UNAVAILABLE, EINVAL, reason, "%s cannot be hidden (%s): %s",
                   QUOTE(hidden->path), reason,
                   strcmp(reason, "made-anew") == 0 ? "the view has one of its own" : "it is granted as well");
-        error_surface(error, "fs.hidden");
+        build_say_hiding(b, hidden, error);
         return error_hint(error, "do not ask for both, or say --open fs.hidden");
     }
     return 0;

@@ -326,6 +326,14 @@ static int refuse_value(const struct policy_key *key, const struct origin *origi
     return -EINVAL;
 }
 
+void policy_say_file(struct error *error, const struct origin *origin)
+{
+    size_t length = strlen(error->message);
+
+    if (origin && origin->file)
+        snprintf(error->message + length, sizeof(error->message) - length, "; %s asks for it", WHERE(origin));
+}
+
 int policy_refuse_locked(const struct policy *policy, const char *name, size_t lock,
                          const struct origin *origin, struct error *error)
 {

@@ -211,6 +211,10 @@ bool entry_in_force(const struct entries *entries, size_t index);
  * away does not. Return: 0 or -EINVAL. */
 int policy_lock(struct policy *policy, const char *name, struct origin origin, struct error *error);
 
+/* policy_say_file() - add to an error that is set which place of a file asks for what it is about: whoever
+ * reads it need not know the file. @origin: NULL or anything else adds nothing. */
+void policy_say_file(struct error *error, const struct origin *origin);
+
 /* policy_keep() - a copy of @text that lives as long as the policy, for origins. Return: NULL without memory.
  */
 const char *policy_keep(struct policy *policy, const char *text);

@@ -320,6 +320,10 @@ int resolved_skip(struct resolved *resolved, const char *by, const char *value, 
  * @source: of a grant, a hidden or a protected path of @resolved */
 void resolved_source(const struct resolved *resolved, const struct source *source, struct text *text);
 
+/* resolved_asks() - where @surface is asked for, by a limit, a list or `require`. Return: NULL if it cannot
+ * be said. */
+const struct origin *resolved_asks(const struct resolved *resolved, enum surface surface);
+
 #define UNPROTECTS_MOST 2
 
 /* Paths of a resolved policy, or the one that was asked about. */

@@ -156,6 +156,37 @@ static void mark_named(const struct policy *policy, bool *named)
         named[SURFACE_TTY_READ] = named[SURFACE_TTY_INJECT] = named[SURFACE_TTY_STATE] = true;
 }
 
+/* The first entry of @list in force that somebody named, and that says @surface where it says surfaces. */
+static const struct origin *first_named(const struct policy *policy, enum list list, enum surface surface)
+{
+    const struct entries *entries = &policy->list[list];
+
+    for (size_t i = 0; i < entries->count; i++) {
+        const struct entry *entry = &entries->items[i];
+
+        if (!entry_in_force(entries, i) || !origin_named(entry->origin) || entry->optional)
+            continue;
+        if (list != LIST_REQUIRE || strcmp(entry->value, surface_table[surface].name) == 0 ||
+            strcmp(entry->value, surface_table[surface].group) == 0 || strcmp(entry->value, "full") == 0)
+            return &entry->origin;
+    }
+    return NULL;
+}
+
+const struct origin *resolved_asks(const struct resolved *resolved, enum surface surface)
+{
+    const struct policy *policy = resolved->policy;
+    const struct origin *origin = NULL;
+
+    for (size_t i = 0; i < ARRAY_SIZE(named_limits) && !origin; i++)
+        if (named_limits[i].surface == surface && limit_value(policy, named_limits[i].key) > 0)
+            origin = &policy->origin[named_limits[i].key];
+    for (size_t i = 0; i < ARRAY_SIZE(named_lists) && !origin; i++)
+        if (named_lists[i].surface == surface)
+            origin = first_named(policy, named_lists[i].list, surface);
+    return origin ? origin : first_named(policy, LIST_REQUIRE, surface);
+}
+
 /* A list that nobody has to obey is accepted only where there is one. */
 static int refuse_open_list(struct resolving *resolving)
 {

@@ -90,7 +90,18 @@ refused "policy with an unknown key" 125 policy-invalid "p.json:1:" $backend --p
 refused "missing policy" 125 policy-missing "nowhere.json" $backend --policy "$dir/nowhere.json" -w . -- "${ran[@]}"
 echo '{"policy": 1, "write": ["/"]}' >"$dir/w/.confine.json"
 refused "workspace policy that widens" 125 not-narrowing "write" $backend -w . -- "${ran[@]}"
+echo '{"policy": 1, "hide": ["."]}' >"$dir/w/.confine.json"
+refused "workspace policy that hides the workspace, with landlock" 125 contains-grant "stays readable; $dir/w/.confine.json:1:24 asks for it" \
+    -b landlock -w . -- "${ran[@]}"
+if "$confine" run -q -b namespace -- true 2>/dev/null; then
+    refused "the line of the strongest backend that cannot do it" 125 contains-grant \
+        "it is granted as well; $dir/w/.confine.json:1:24 asks for it; passed over as well: " -w . -- "${ran[@]}"
+else
+    skip "the line of the strongest backend that cannot do it" "no backend namespace"
+fi
 rm "$dir/w/.confine.json"
+echo '{"policy": 1, "require": ["later.exec"]}' >"$dir/p.json"
+refused "what a policy requires and nothing holds" 125 looked-at-when-ended "; $dir/p.json:1:27 asks for it" $backend --policy "$dir/p.json" -w . -- "${ran[@]}"
 
 # --- the command
 refused "no such command" 127 command-not-found "nosuchcommand" $backend -w . -- nosuchcommand
