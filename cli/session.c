@@ -371,10 +371,11 @@ int command_session(char **argv, char **envp)
     r = options_parse(&options, "session", verbs[verb].bit, argv + at + words, &error);
     if (r == 0 && options.help)
         return print_help();
+    /* A word behind the options is most likely the name. */
+    if (verbs[verb].named && !name && (r == 0 || strcmp(error.reason, "unexpected-word") == 0))
+        return fail_name(verb, argv[1]);
     if (r < 0)
         return cli_fail_json(&error, options.json);
-    if (verbs[verb].named && !name)
-        return fail_name(verb, argv[1]);
     if (verb == VERB_START)
         return start(name, &options, envp, parent, &error);
     if (verb == VERB_ALLOW)

@@ -35,6 +35,10 @@ call "$confine" session end other
 [ "$status" -eq 125 ] && has_line 'there is none of this name (it may have ended with its owner, see --owner;'
 result $? 'end of what is not there'
 
+call "$confine" session start --publish 39999 late
+[ "$status" -eq 125 ] && has_line 'the name of a session must follow, before --publish (confine session start NAME)' && [ "$(names)" = dev ]
+result $? 'a name behind the options'
+
 for name in ../x a/b . .. .x '' -x "$(printf 'a%.0s' $(seq 64))" $'a\nb' 'a b'; do
     for verb in 'session start' 'session end' 'run --session'; do
         case $verb in run*) set -- -- true ;; *) set -- ;; esac
