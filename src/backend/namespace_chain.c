@@ -238,12 +238,14 @@ static void chain_scope(struct builder *b)
 
 void build_view_links(struct builder *b)
 {
+    const struct filter_group groups[] = {{"net.netlink", is_open(b, SURFACE_NET_OTHER)}};
+
     build_terminal(b);
     chain_scope(b); /* first: each layer of Landlock copies the rules of all that are in force */
     chain_landlock(b);
     build_word(b, "drop-run");
     build_word(b, "--");
-    build_seccomp(b, "namespace", NULL, 0);
+    build_seccomp(b, "namespace", groups, ARRAY_SIZE(groups));
     build_attest(b);
 }
 

@@ -19,6 +19,8 @@ if what in numbers:
     error = ctypes.get_errno()
     # Let through, the kernel has another answer to these words.
     sys.exit(os.strerror(error) if result < 0 and error in (1, 38) else 0)
+if what == "NETLINK_GENERIC": # the interfaces beside that of addresses
+    sys.exit(0 if socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 16) else 1)
 socket.socket(getattr(socket, what), socket.SOCK_STREAM if what in ("AF_UNIX", "AF_VSOCK") else socket.SOCK_DGRAM)
 P
 chmod 644 "$dir/calls.py"
@@ -58,6 +60,7 @@ for one in namespace landlock; do
     silent $one ipc.keyring "$not" "$(call_of keyctl)" '--open ipc.keyring'
     silent $one kernel.syscalls "Function not implemented" "$(call_of io_uring_setup)"
     silent $one net.other "$not" "$(call_of AF_VSOCK)" '--open net.other'
+    silent $one net.other "$not" "$(call_of NETLINK_GENERIC)" '--open net.other'
 done
 if backend_works landlock; then
     silent landlock net.tcp "$not" "python3 -c 'import socket; socket.socket()'" '-n host'
