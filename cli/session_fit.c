@@ -60,6 +60,17 @@ static int refuse_undecided(const struct session *session, enum list list, const
                : error_hint(error, "start the session with the same policy");
 }
 
+/* An option's, also what the session has: it would look like one of this run alone. */
+static int refuse_option(const struct session *session, enum list list, const struct entry *entry,
+                         struct error *error)
+{
+    refuse(session, entry->origin, "what is reached by the network", "decided", "", error);
+    if (list == LIST_ALLOW && session->network == NETWORK_LISTED)
+        return error_hint(error, "for all of its runs: confine session allow %s %s; leave it out here",
+                          session->name, QUOTE(entry->value));
+    return error_hint(error, "say %s at confine session start; leave it out here", entry->origin.option);
+}
+
 static int refuse_sessionless(struct origin origin, struct error *error)
 {
     char where[600];
@@ -84,12 +95,7 @@ static int tell_without_proxy(const struct session *session, struct policy *poli
 
 int session_fit(const struct session *session, struct policy *policy, struct error *error)
 {
-    static const struct {
-        enum list list;
-        const char *hint;
-    } lists[] = {{LIST_ALLOW, "say --allow at confine session start; leave it out here"},
-                 {LIST_FORWARD, "say --forward at confine session start; leave it out here"},
-                 {LIST_PUBLISH, "say --publish at confine session start; leave it out here"}};
+    static const enum list lists[] = {LIST_ALLOW, LIST_FORWARD, LIST_PUBLISH};
     static const struct {
         enum key key;
         const char *hint;
@@ -103,13 +109,14 @@ int session_fit(const struct session *session, struct policy *policy, struct err
         return refuse(session, policy->origin[KEY_NETWORK], "the network", network_names[session->network],
                       "the network is chosen at confine session start; leave it out here", error);
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
-        for (size_t k = 0; k < policy->list[lists[i].list].count; k++)
-            if (policy->list[lists[i].list].items[k].origin.layer == LAYER_OPTION)
-                return refuse(session, policy->list[lists[i].list].items[k].origin,
-                              "what is reached by the network", "decided", lists[i].hint, error);
-            else if (entry_in_force(&policy->list[lists[i].list], k) &&
-                     !has_decided(session, lists[i].list, policy->list[lists[i].list].items[k].value))
-                return refuse_undecided(session, lists[i].list, &policy->list[lists[i].list].items[k], error);
+        for (size_t k = 0; k < policy->list[lists[i]].count; k++) {
+            const struct entry *entry = &policy->list[lists[i]].items[k];
+
+            if (entry->origin.layer == LAYER_OPTION)
+                return refuse_option(session, lists[i], entry, error);
+            if (entry_in_force(&policy->list[lists[i]], k) && !has_decided(session, lists[i], entry->value))
+                return refuse_undecided(session, lists[i], entry, error);
+        }
     if (policy->upstream && policy->origin[KEY_UPSTREAM].layer != LAYER_OPTION &&
         !has_decided(session, LIST_COUNT, policy->upstream))
         return refuse(session, policy->origin[KEY_UPSTREAM], "the way into the network", "another one",

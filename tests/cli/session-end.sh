@@ -268,6 +268,7 @@ refused 'or not with these ports' 125 session-decides 'does not have one.test:80
 refused 'another port that is forwarded' 125 session-decides 'does not have 3001:4000 (start the session' --session listed --policy "$dir/forward.json" -- touch "$dir/ran"
 refused 'a port that is not published' 125 session-decides 'does not have 3001 (start the session' --session listed --policy "$dir/publish.json" -- touch "$dir/ran"
 refused 'another proxy' 125 session-decides 'the way into the network of session listed is another one' --session listed --policy "$dir/upstream.json" -- touch "$dir/ran"
+refused 'an option, where all runs could have it' 125 session-decides 'confine session allow listed late.test; leave it out here' --session listed --allow late.test -- touch "$dir/ran"
 policy proxy '"allow": ["one.test"], "proxy_env": true'
 call run_with_report --session listed --policy "$dir/proxy.json" -- sh -c '[ -z "${http_proxy:-}" ]'
 [ "$status" -eq 0 ] && valid "$dir/report" && report 'any(line.startswith("no-proxy-env: ") and "session listed" in line for line in r["warnings"])'
