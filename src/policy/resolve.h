@@ -72,9 +72,10 @@ struct hidden {
     size_t object, directory; /* 1 + an index into paths, for backends that mount: the object, and the
                                  directory that it is in. 0: none */
     bool named;
-    bool optional;     /* to be held if it can be, and noted if not */
-    bool readable;     /* the caller could read it: a control exists */
-    bool alias;        /* the same object as another one, seen by another mount */
+    bool optional; /* to be held if it can be, and noted if not */
+    bool readable; /* the caller could read it: a control exists */
+    bool alias;    /* the same object as another one, seen by another mount */
+    bool shared;   /* one of its names is readable: a rule of Landlock is the object's, by whatever mount */
     bool plain_parent; /* named, and nothing is mounted below the directory that it is in */
     const char *held;  /* NULL: held, by a level or because nothing above it is readable; else why not:
                         * `inside-writable`, `contains-grant`, `too-many-siblings`, `not-listable`, and of an

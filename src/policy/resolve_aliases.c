@@ -69,8 +69,11 @@ static int hide_alias(struct hiding *hiding, size_t index, const char *path, con
               : opened.st.st_dev != original.device || opened.st.st_ino != original.inode)
         return 0;
     r = hide_object(hiding, &asked, &opened, original.source);
-    if (resolved->hidden_count > before)
+    if (resolved->hidden_count > before) {
         resolved->hidden[before].alias = true;
+        resolved->hidden[index].shared |=
+            granted_readable(resolved, original.path, NULL) || granted_readable(resolved, path, NULL);
+    }
     return r;
 }
 
@@ -172,9 +175,12 @@ static int look_at_all(void *data)
 
     for (size_t i = 0; i < count && r == 0; i++) {
         const struct hidden *hidden = &resolved->hidden[i];
+        size_t before = resolved->hidden_count;
 
         if (aliases_possible(mounts, hidden->device, hidden->parent_fd, hidden->name, hidden->path))
             r = find_aliases(hiding, i);
+        for (size_t k = before; k < resolved->hidden_count; k++)
+            resolved->hidden[k].shared = resolved->hidden[i].shared;
     }
     for (size_t i = 0; i < resolved->hidden_count && r == 0; i++)
         if (resolved->hidden[i].named)

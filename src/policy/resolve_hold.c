@@ -206,7 +206,8 @@ static int find_hold(struct hiding *hiding, struct hidden *hidden)
         hidden->held = "contains-grant";
     else if (resolved_under_writable(resolved, hidden->path))
         hidden->held = "inside-writable";
-    if (hidden->held || !granted_readable(resolved, hidden->path, NULL) || resolved->open[SURFACE_FS_HIDDEN])
+    if (hidden->held || resolved->open[SURFACE_FS_HIDDEN] ||
+        !(hidden->shared || granted_readable(resolved, hidden->path, NULL)))
         return 0;
     r = way->looked ? 0 : look_at_way(hiding, hidden, way);
     if (r == 0)

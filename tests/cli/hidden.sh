@@ -359,6 +359,12 @@ for backend in --backend=namespace --backend=landlock; do
     mounted 'mount --bind "$HOME/a/b" "'$dir'/seen"' "cat $dir/seen/c/seen $dir/seen/key" --hide "$HOME/a"
     is status "$status" 1 && ! grep -q first "$dir/out"
     result $? "$backend: a part of a directory that is mounted elsewhere"
+    # A rule of Landlock is the object's: what is granted by one name is readable by the other.
+    for granted in "$HOME/keys" "$dir/seen"; do
+        mounted "$bind" "cat ~/keys/key $dir/seen/key" --readable listed --read "$granted" --hide "$HOME/keys/key"
+        is status "$status" 1 && ! grep -q second "$dir/out" && ! grep -q first "$dir/out"
+        result $? "$backend: a file, by the mount that is not granted: $granted"
+    done
 done
 mounted 'mount --bind "$HOME/keys" mnt' 'cat mnt/key' --hide "$HOME/keys/key"
 is status "$status" 125 && has_line other-mount
