@@ -160,13 +160,20 @@ size_t rules_protected(const struct rules *rules, const char *path, bool around)
     return 0;
 }
 
+/* Without mounts hidden files keep their names, and the directories that have them can be listed. */
+static bool lists_hidden(const struct rules *rules, const struct object *object)
+{
+    return S_ISDIR(object->type) && !rules->view && !rules->decides;
+}
+
 /* By name; where reading is not restricted everything is that is not hidden.
  * @ret_hidden: 1 + the index of what is hidden and holds it, else 0 */
-static bool is_readable(const struct rules *rules, const char *path, size_t *ret_hidden)
+static bool is_readable(const struct rules *rules, const struct object *object, size_t *ret_hidden)
 {
     const struct resolved *resolved = rules->resolved;
+    const char *path = object->path;
 
-    *ret_hidden = rules_hidden(rules, path);
+    *ret_hidden = lists_hidden(rules, object) ? 0 : rules_hidden(rules, path);
     if (*ret_hidden)
         return false;
     if (!resolved->policy->readable_listed || rules_writable(rules, path))
@@ -238,7 +245,7 @@ struct verdict evaluate_read(const struct rules *rules, const struct object *obj
     struct verdict verdict = {.surface = SURFACE_FS_READ};
     size_t hidden;
 
-    if (object->granted || is_readable(rules, object->path, &hidden))
+    if (object->granted || is_readable(rules, object, &hidden))
         return verdict;
     if (object->by_mode) {
         verdict.answer = ANSWER_BY_MODE;

@@ -325,15 +325,14 @@ static void judge_in_directory(const struct judge *judge, const struct notify_re
 /* --- the calls -------------------------------------------------------------------------------------------
  */
 
-/* The way leads through a hidden directory, whose cover lets nobody through, and what would be there is not
- * known; or to a name that is hidden as such. */
+/* The way leads through a hidden directory, whose cover lets nobody through, or whose name is left out, and
+ * what would be there is not known; or to a name that is hidden as such. */
 static void judge_way(const struct judge *judge, const struct notify_request *request,
                       const struct target *target, enum denial_operation operation)
 {
     bool missing = target->errnum == 0 && target->object < 0;
-    size_t hidden = judge->rules.view && (missing || target->errnum == EACCES)
-                        ? rules_hidden(&judge->rules, target->path)
-                        : 0;
+    bool way = target->errnum == EACCES || target->errnum == ENOENT;
+    size_t hidden = judge->rules.view && (missing || way) ? rules_hidden(&judge->rules, target->path) : 0;
     struct verdict verdict = {ANSWER_REFUSED, SURFACE_FS_HIDDEN, DENIAL_BY_HIDE, hidden - 1};
 
     if (hidden && !outside_refuses(target->path, missing ? R_OK : X_OK))

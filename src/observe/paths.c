@@ -57,7 +57,8 @@ struct walk {
     bool follow;
     unsigned links;
     int errnum;
-    bool lost; /* the kernel goes on, and this walk does not */
+    bool above; /* what is missing is a directory on the way */
+    bool lost;  /* the kernel goes on, and this walk does not */
 };
 
 static void stand(struct walk *walk, int fd)
@@ -155,9 +156,8 @@ static bool step(struct walk *walk)
     fd = open_only(walk->at, name, O_NOFOLLOW);
     if (fd < 0) {
         walk->errnum = -fd;
+        walk->above = !last;
         memmove(walk->rest, name, length + 1);
-        if (!last)
-            walk->rest[0] = '\0';
         return false;
     }
     if (fstat(fd, &st) != 0)
@@ -188,9 +188,13 @@ static void arrive(struct target *target, struct walk *walk)
     }
     target->outside = target->path[0] != '/';
     if (walk->errnum == ENOENT && walk->rest[0]) { /* its directory is there */
-        target->parent = walk->at == walk->root ? open_only(walk->at, ".", 0) : walk->at;
-        walk->at = -1;
         length = (size_t)got;
+        if (walk->above) {
+            target->errnum = ENOENT;
+        } else {
+            target->parent = walk->at == walk->root ? open_only(walk->at, ".", 0) : walk->at;
+            walk->at = -1;
+        }
         if (length > 1)
             target->path[length++] = '/';
         memcpy(target->path + length, walk->rest, strlen(walk->rest) + 1);
@@ -217,7 +221,7 @@ static void walk_to(struct target *target, pid_t pid, const char *base, const ch
     walk.follow = follow;
     walk.links = 0;
     walk.errnum = 0;
-    walk.lost = false;
+    walk.above = walk.lost = false;
     walk.at = -1;
     memcpy(walk.rest, name, strlen(name) + 1);
     walk.root = open_only(AT_FDCWD, root, O_DIRECTORY);

@@ -8,15 +8,15 @@
 
 /* A name, resolved as the kernel would for that thread. */
 struct target {
-    int parent;      /* O_PATH: the directory that it is in; -1: not known */
-    int object;      /* O_PATH; -1: there is none of this name */
-    struct stat st;  /* of the object */
-    int errnum;      /* why the kernel itself would refuse the way to it; 0: it would not */
-    bool unreadable; /* it could not be looked at */
-    bool is_link;    /* the object is a symbolic link, and was not to be followed */
-    bool outside;    /* it has no name: a pipe, a socket, something deleted */
-    char
-        path[OBSERVE_PATH]; /* canonical, in the command's view; its directory and name where it is missing */
+    int parent;              /* O_PATH: the directory that it is in; -1: not known */
+    int object;              /* O_PATH; -1: there is none of this name */
+    struct stat st;          /* of the object */
+    int errnum;              /* why the kernel itself would refuse the way to it; 0: it would not */
+    bool unreadable;         /* it could not be looked at */
+    bool is_link;            /* the object is a symbolic link, and was not to be followed */
+    bool outside;            /* it has no name: a pipe, a socket, something deleted */
+    char path[OBSERVE_PATH]; /* canonical, in the command's view; its directory and name where it is missing,
+                              * and those of what is missing on the way to it */
 };
 
 /*

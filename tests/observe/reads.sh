@@ -52,6 +52,15 @@ for name in namespace landlock; do
             report "$hidden == [('read', p, 'fs.hidden', False) for p in ('$HOME/.ssh/id_rsa', '$HOME/.aws/sso/cache$inside', '$out/named/file')] + [$own] and r['denials']['complete'] and 'fs.hidden' in r['denials']['covers']"
         result $? "$name: what is hidden and was to be read: $words"
     done
+    # A directory that is hidden: below it where its name is left out as well, and listed where it can be.
+    mkdir -p "$out/named/below"
+    echo key >"$out/named/below/file"
+    call run_with_report $backend -w . --denials reads --hide "$out/named" -- sh -c 'ls "$0"; cat "$0/below/file"' "$out/named"
+    inside=$([ $name = landlock ] && echo /below/file)
+    [ "$status" -eq 1 ] && [ "$(cat "$dir/out")" = "$([ $name != landlock ] || printf 'below\nfile')" ] &&
+        report "[(i['operation'], i['path'], i['surface']) for i in r['denials']['items']] == [('read', '$out/named$inside', 'fs.hidden')] and r['denials']['complete']"
+    result $? "$name: what lies below a directory that is hidden"
+    rm -r "$out/named/below"
     call run_with_report $backend -w . --denials reads -- sh -c 'cat /etc/passwd >/dev/null'
     report "r['denials']['items'] == [] and 'fs.read' not in r['denials']['covers']"
     result $? "$name: and nothing else"
