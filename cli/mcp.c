@@ -143,7 +143,8 @@ static int end_session(const char *name, struct error *error)
     return call_session(&words, error);
 }
 
-static int serve_session(const struct options *options, const char *name, char **envp, struct error *error)
+static int serve_session(const struct options *options, const char *name, bool looks, char **envp,
+                         struct error *error)
 {
     struct strings words = {0};
     int status = begin_session(options, name, error), ended, r;
@@ -152,10 +153,16 @@ static int serve_session(const struct options *options, const char *name, char *
         return status;
     r = add_options(options, BY_RUNS, &words) < 0 ? error_no_memory(error) : fit_session(&words, envp, error);
     if (r == 0)
-        r = mcp_serve(words.items, true, CONFINE_VERSION, error);
+        r = mcp_serve(words.items, true, looks, CONFINE_VERSION, error);
     strings_free(&words);
     ended = end_session(name, r < 0 ? &(struct error){0} : error);
     return r < 0 ? r : ended;
+}
+
+/* Has nobody said it, or locked it? */
+static bool is_left_open(const struct policy *policy, enum key key)
+{
+    return !origin_named(policy->origin[key]) && !(policy->locked >> key & 1);
 }
 
 int command_mcp(char **argv, char **envp)
@@ -165,6 +172,7 @@ int command_mcp(char **argv, char **envp)
     struct error error = {0};
     int r = options_parse(&options, "mcp", FOR_MCP, argv, &error);
     const char *session = options_value(&options, OPTION_OWN, OWN_SESSION);
+    bool looks;
 
     if (r == 0 && options.help) {
         struct text text = {0};
@@ -175,10 +183,11 @@ int command_mcp(char **argv, char **envp)
     }
     if (r == 0)
         r = confinement_resolve(&confinement, &options, envp, &error); /* what is wrong with it is said now */
+    looks = r == 0 && is_left_open(&confinement.policy, KEY_DENIALS);
     confinement_free(&confinement);
     if (r == 0)
-        r = session ? serve_session(&options, session, envp, &error)
-                    : mcp_serve(argv, false, CONFINE_VERSION, &error);
+        r = session ? serve_session(&options, session, looks, envp, &error)
+                    : mcp_serve(argv, false, looks, CONFINE_VERSION, &error);
     options_free(&options);
     return r < 0 ? cli_fail(&error) : r;
 }

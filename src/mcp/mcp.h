@@ -76,10 +76,11 @@ void mcp_call_cancel(struct mcp_call *call);
  * mcp_serve() - serve until the input ends.
  * @options: of `confine run`, NULL-terminated, kept alive; nothing in them is looked at
  * @session: by these, all runs share a session
+ * @looks: nobody has said which refusals are told of: those of reading are, where a tool reads
  * @version: of the program, for clients
  *
  * Return: 0, or -errno with @error where it could not begin.
  */
-int mcp_serve(char *const *options, bool session, const char *version, struct error *error);
+int mcp_serve(char *const *options, bool session, bool looks, const char *version, struct error *error);
 
 #endif

@@ -52,6 +52,7 @@ struct server {
     int failed;       /* uv's code for why an answer could not be given; 0: none */
     char *const *options;
     bool session;        /* by which all runs share one */
+    bool looks;          /* the options leave it open what is told of reading */
     const char *version; /* of the program */
     struct request requests[CALLS_MOST];
     char room[65536];
@@ -218,6 +219,8 @@ static void call_tool(struct server *server, json_t *id, const json_t *params)
         return;
     }
     r = tool->command(arguments, &command, &error);
+    if (r == 0 && command.done && server->looks) /* few opens, and whoever asked for a file is told why not */
+        r = strings_add(&command.options, "--denials=reads");
     if (r == 0) {
         *request = (struct request){.server = server, .id = json_incref(id)};
         request->call = mcp_call_start(&server->loop, &command, server->options, on_done, request, &error);
@@ -388,13 +391,14 @@ static int serve(struct server *server, struct error *error)
     return 0;
 }
 
-int mcp_serve(char *const *options, bool session, const char *version, struct error *error)
+int mcp_serve(char *const *options, bool session, bool looks, const char *version, struct error *error)
 {
     static struct server server;
 
     signal(SIGPIPE, SIG_IGN);
     server.options = options;
     server.session = session;
+    server.looks = looks;
     server.version = version;
     return serve(&server, error);
 }

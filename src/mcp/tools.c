@@ -190,9 +190,11 @@ static int write_file(const json_t *arguments, struct mcp_command *command, stru
 static int list_directory(const json_t *arguments, struct mcp_command *command, struct error *error)
 {
     static const char *const names[] = {"path", NULL};
-    /* `-` is the directory before, and CDPATH other places, where the name does not begin with a place. */
+    /* Opened first: what is refused to an open is told of, and what is refused to stat() is not. */
     static const struct act act = {
-        "Listed", "list", "case $1 in /*) ;; *) set -- \"./$1\" ;; esac; cd -- \"$1\" && exec ls -Ap"};
+        "Listed", "list",
+        "[ -d \"$1\" ] || [ ! -e \"$1\" ] || { echo \"no directory: $1\" >&2; exit 1; }; "
+        "exec <\"$1/\" && exec ls -Ap -- \"$1/\""};
     int r = refuse_others(arguments, names, error);
 
     return r ? r : add_script(arguments, &act, command, error);

@@ -148,6 +148,32 @@ def acts():
             assert text.startswith(f'Could not read f. {policy.name}:1:') and '/bin/sh' not in text, text
 
 
+def hidden():
+    """What is hidden is named to who asks for it by a tool for files; not where somebody has said what is told."""
+    place = tempfile.mkdtemp(prefix='confine-mcp-hidden.', dir='/var/tmp')
+    os.chmod(place, 0o755)
+    try:
+        os.mkdir(place + '/d')
+        with open(place + '/d/f', 'w') as file, open(place + '/f', 'w') as other:
+            file.write('x')
+            other.write('x')
+        with Server('--hide', place + '/d', '--hide', place + '/f') as server:
+            same(said(server.call('read_file', path=place + '/f')), f'Could not read {place}/f. The sandbox refused it (read {place}/f): ask for --show {place}/f')
+            text = said(server.call('read_file', path=place + '/d/f'))
+            assert text.startswith(f'Could not read {place}/d/f. The sandbox refused it (read {place}/d'), text
+            result = server.call('list_directory', path=place + '/d')
+            assert not result['isError'] or f'The sandbox refused it (read {place}/d): ask for --show {place}/d' in said(result), result  # landlock: names can be seen
+        with Server('--hide', place + '/f', '--denials', 'off') as server:
+            same(said(server.call('read_file', path=place + '/f')), f'Could not read {place}/f')
+        with tempfile.NamedTemporaryFile('w', dir='/var/tmp', prefix='confine-mcp-policy.') as policy:
+            policy.write('{"policy": 1, "locked": ["denials"]}')
+            policy.flush()
+            with Server('--policy', policy.name, '--hide', place + '/f') as server:
+                same(said(server.call('read_file', path=place + '/f')), f'Could not read {place}/f')
+    finally:
+        shutil.rmtree(place)
+
+
 def files():
     with Server() as server:
         same(server.call('write_file', path='a file', content='one\n')['isError'], False)
@@ -175,6 +201,7 @@ def files():
         same((len(result['stdout']), result['stdout_cut'], result['status']), (1 << 20, True, 0))
         os.remove(server.place + '/large')
         same(server.call('list_directory', path='-')['isError'], True)  # not the directory before
+        same(server.call('list_directory', path='a file')['structuredContent']['stderr'], 'no directory: a file\n')
         same(server.call('run_command', command='-x 2>/dev/null || echo $?')['structuredContent']['stdout'], '127\n')
         same(open(server.place + '/-x').read(), 'x')
     with Server('--mode=read-only') as server:
@@ -314,7 +341,7 @@ def refused():
         assert done.returncode == 125 and done.stdout == '' and text in done.stderr and done.stderr.count('\n') == 1, (words, done)
 
 
-for test in (greeting, commands, acts, files, bad_messages, many_and_cancelled, slow_reader, ends, keeps, refused):
+for test in (greeting, commands, acts, hidden, files, bad_messages, many_and_cancelled, slow_reader, ends, keeps, refused):
     why = skipped = None
     try:
         skipped = test()
