@@ -8,7 +8,9 @@
  * that count are looked at. Most of it is done ahead (survey.c): what that has found plain and is unchanged
  * is not listed again.
  *
- * Should:  say every new name of @runs-later, and every new hook, setting or pointer of a repository.
+ * Should:  say every new name of @runs-later, and every new hook, setting or pointer of a repository; pass by
+ * what it cannot go into, and say so: one directory must not hide what is in the others.
+ *
  * Mustn't: follow a link but of such a name, leave the roots, run anything, change anything, or go on without
  * end.
  */
@@ -248,7 +250,7 @@ static int go_down(struct walk *walk, const struct look_place *place, const char
     struct look_place below;
 
     if (depth >= LOOK_DEPTH) {
-        look->bound = "depth";
+        look->deep = true;
         return 0;
     }
     if (is_spared(place, name, known))
@@ -339,7 +341,11 @@ static int follow_link(struct walk *walk, const struct look_place *place, const 
     }
     below = (struct look_place){.fd = fd, .path = path, .linked = true};
     below.moved = leads_moved(look, tidy, fd);
-    return depth >= LOOK_DEPTH ? 0 : walk_directory(walk, &below, whole ? item : NULL, depth + 1);
+    if (depth >= LOOK_DEPTH) {
+        look->deep = true;
+        return 0;
+    }
+    return walk_directory(walk, &below, whole ? item : NULL, depth + 1);
 }
 
 static int see_name(struct walk *walk, const struct look_place *place, const struct kernel_dirent *entry,
@@ -536,6 +542,8 @@ int look_trees(struct look *look)
         else
             r = see_file(&walk, root, &status);
     }
+    if (!look->bound && look->deep)
+        look->bound = "depth";
     for (size_t i = 1; i < ARRAY_SIZE(walk.rooms); i++)
         free(walk.rooms[i]);
     return r > 0 ? 0 : r;

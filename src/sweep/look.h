@@ -45,8 +45,10 @@ struct look {
 
     const struct look_names *names; /* look_prepare() */
     uint64_t entries;               /* names seen, and directories that the survey has spared */
-    const char *bound; /* which bound ended it: `entries`, `seconds`, `depth`, `findings`; NULL: none */
+    const char *bound; /* which bound ended it: `entries`, `seconds`, `findings`; `depth`: not gone into, and
+                          all else was looked at; NULL: none */
     uint64_t closed;   /* directories that could not be read */
+    bool deep;         /* there were some too deep to be gone into */
 };
 
 /* look_prepare() - all that can be done before there is anything to look at. `home` is known. Return: 0, or

@@ -287,6 +287,10 @@ def bounds():
     with Tree() as tree:
         tree.run('i=0; while [ $i -lt 230 ]; do mkdir d; cd d; i=$((i+1)); done')
         tap.ok(tree.report['planted_complete'] is False, 'deeper than the bound: said to be incomplete')
+    with Tree() as tree:
+        tree.run('for n in 1 2 3 4 5 6 7 8; do mkdir p$n; echo > p$n/.envrc; (i=0; while [ $i -lt 230 ]; do mkdir d$n; cd d$n; i=$((i+1)); done); done')
+        said = (sorted(item[1] for item in tree.found()), tree.report['planted_complete'], '(depth)' in tree.report['summary'])
+        tap.ok(said == ([f'p{n}/.envrc' for n in range(1, 9)], False, True), 'and hides nothing of what is beside it', said)
     if os.getuid() != 0:
         with Tree() as tree:
             tree.run('mkdir shut; echo > shut/.envrc; chmod 0 shut')
