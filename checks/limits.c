@@ -6,10 +6,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -81,6 +83,42 @@ static int act_memory(const struct order *order, struct answer *answer)
         memory[i] = 1;
     munmap((void *)(uintptr_t)memory, size);
     return 0;
+}
+
+/* What nobody reads from TO, a datagram socket of the loopback. Return: the bytes that wait there, or -errno.
+ */
+static long fill_socket(int from, int to)
+{
+    static const char block[16384];
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof(address);
+    uint32_t waits[16] = {0}; /* SK_MEMINFO_VARS, and more in later kernels */
+
+    if (bind(to, (struct sockaddr *)&address, length) != 0 ||
+        getsockname(to, (struct sockaddr *)&address, &length) != 0)
+        return -errno;
+    for (int i = 0; i < 32; i++) /* what finds no room is dropped */
+        sendto(from, block, sizeof(block), MSG_DONTWAIT, (struct sockaddr *)&address, length);
+    length = sizeof(waits);
+    return getsockopt(to, SOL_SOCKET, SO_MEMINFO, waits, &length) == 0 ? (long)waits[0] : -errno;
+}
+
+static int act_sockets(const struct order *order, struct answer *answer)
+{
+    int from = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), idle = 0;
+
+    if (from < 0)
+        return errno;
+    while (answer->number <= order->number[0] && idle < 8) {
+        int to = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0); /* it stays open */
+        long waits = to < 0 ? -errno : fill_socket(from, to);
+
+        if (waits < 0)
+            return (int)-waits;
+        answer->number += waits;
+        idle = waits == 0 ? idle + 1 : 0;
+    }
+    return answer->number > order->number[0] ? 0 : ENOMEM;
 }
 
 /* A time that is asked for and little more; without one, a moment. */
@@ -177,6 +215,8 @@ const struct attempt limit_attempts[] = {
      "start many processes at once", TAKES, prepare_forks, act_fork, NULL, NULL},
     {"RES-02", SURFACE_LIMIT_MEMORY, SEEN_INSIDE | OWN_RUN, "mmap(); write each page", "take much memory",
      TAKES, prepare_memory, act_memory, NULL, NULL},
+    {"RES-07", SURFACE_LIMIT_MEMORY, SEEN_INSIDE | OWN_RUN, "sendto() to sockets that nobody reads",
+     "leave much memory waiting in sockets", TAKES, prepare_memory, act_sockets, NULL, NULL},
     {"RES-03", SURFACE_LIMIT_FILE_SIZE, IN_WORKSPACE | OWN_RUN, "pwrite(far behind)", "write a large file",
      TAKES, prepare_file, act_file, look_large, NULL},
     {"RES-04", SURFACE_LIMIT_TIME, SEEN_INSIDE | OWN_RUN, "nanosleep()", "take more time", TAKES,

@@ -76,7 +76,8 @@ int cgroups_remove(struct cgroups *cgroups);
 
 /*
  * cgroup_limit_memory() - at most @bytes, swap included, rounded down to pages; one that is reached ends
- * all of them where the kernel can (version 2).
+ * all of them where the kernel can (version 2). In version 1 what waits in sockets of TCP and UDP has as much
+ * for itself; what finds no room there waits, or is dropped.
  * @ret_swap: is swap limited as well, or none there?
  *
  * Return: 0 when the values were read back as they were written, else -errno; -EPROTO: another value.
@@ -85,6 +86,10 @@ int cgroup_limit_memory(const struct cgroup *group, uint64_t bytes, bool *ret_sw
 
 /* cgroup_holds_memory() - is the limit still what it was set to? */
 bool cgroup_holds_memory(const struct cgroup *group, uint64_t bytes);
+
+/* cgroup_exceeds_memory() - do sockets hold more than @bytes for all that? The kernel gives each of TCP a
+ * little in any case, and there may be many. In version 2 that counts as any other memory. */
+bool cgroup_exceeds_memory(const struct cgroup *group, uint64_t bytes);
 
 /* cgroup_limit_processes() - at most @count processes and threads. Return: as cgroup_limit_memory(). */
 int cgroup_limit_processes(const struct cgroup *group, uint64_t count);

@@ -13,6 +13,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+static const char memory_old[] = "memory.limit_in_bytes", sockets_old[] = "memory.kmem.tcp.limit_in_bytes";
+
 static bool is_rounded(uint64_t seen, uint64_t asked)
 {
     return seen <= asked && asked - seen < (uint64_t)sysconf(_SC_PAGESIZE);
@@ -51,12 +53,16 @@ static int limit_new(int directory, const char *bytes, bool *ret_swap)
     return r;
 }
 
-/* In version 1 the second limit is that of memory and swap together, and must not be the lower one. */
+/* In version 1 the second limit is that of memory and swap together, and must not be the lower one. What
+ * waits in sockets of TCP and UDP is counted apart there, and only where it has a limit: without one it is
+ * held by nothing. */
 static int limit_old(int directory, const char *bytes, uint64_t asked, bool *ret_swap)
 {
-    int r = cgroup_write(directory, "memory.limit_in_bytes", bytes);
+    int r = cgroup_write(directory, memory_old, bytes);
 
     *ret_swap = !has_swap();
+    if (r == 0)
+        r = cgroup_write(directory, sockets_old, bytes);
     if (r == 0 && cgroup_write(directory, "memory.memsw.limit_in_bytes", bytes) == 0)
         *ret_swap = reads_rounded(directory, "memory.memsw.limit_in_bytes", asked);
     return r;
@@ -77,8 +83,19 @@ int cgroup_limit_memory(const struct cgroup *group, uint64_t bytes, bool *ret_sw
 
 bool cgroup_holds_memory(const struct cgroup *group, uint64_t bytes)
 {
-    return reads_rounded(group->directory, group->version == 2 ? "memory.max" : "memory.limit_in_bytes",
-                         bytes);
+    if (group->version == 2)
+        return reads_rounded(group->directory, "memory.max", bytes);
+    return reads_rounded(group->directory, memory_old, bytes) &&
+           reads_rounded(group->directory, sockets_old, bytes);
+}
+
+bool cgroup_exceeds_memory(const struct cgroup *group, uint64_t bytes)
+{
+    uint64_t used;
+
+    return group->version == 1 &&
+           cgroup_number(group->directory, "memory.kmem.tcp.usage_in_bytes", NULL, &used) == 0 &&
+           used > bytes;
 }
 
 int cgroup_limit_processes(const struct cgroup *group, uint64_t count)

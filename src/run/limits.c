@@ -183,13 +183,16 @@ void limits_explain(const struct limits *limits, bool started, struct error *err
 /* Return: which limit has been reached, NULL for none; @ret_ms: when to look again. */
 static const char *find_reached(const struct limits *limits, uint64_t *ret_ms)
 {
-    uint64_t killed, used, most = limits->resolved->policy->limit_cpu_ms;
+    const struct policy *policy = limits->resolved->policy;
+    const struct cgroup *group = limits->groups.of[CGROUP_MEMORY];
+    uint64_t killed, used, most = policy->limit_cpu_ms;
     uint64_t longest = limits->alarmed ? LEAST_MS : LOOK_MS;
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
     *ret_ms = longest;
     if (has_limit(limits, CGROUP_MEMORY) && by_group(limits->plan, SURFACE_LIMIT_MEMORY) &&
-        cgroup_killed(limits->groups.of[CGROUP_MEMORY], &killed) == 0 && killed > 0)
+        ((cgroup_killed(group, &killed) == 0 && killed > 0) ||
+         cgroup_exceeds_memory(group, policy->limit_memory)))
         return limit_memory;
     if (!most || !has_limit(limits, CGROUP_CPU) || cgroup_cpu_ns(limits->groups.of[CGROUP_CPU], &used) != 0)
         return NULL;
