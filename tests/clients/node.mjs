@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 // node.mjs - the Node client: the vectors in both forms, cancellation, 50 runs at once, sessions. A TAP program.
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -286,6 +287,26 @@ async function session() {
   await one.end(); // a second time does nothing
 }
 
+/** A host without a descriptor left is told so by whatever it waits for, and goes on. */
+const WITHOUT = `
+  const confine = await import(process.argv[1]), program = process.argv[2], kept = [];
+  try { for (;;) kept.push(fs.openSync('/dev/null')); } catch (error) { if (error.code !== 'EMFILE') throw error; }
+  const run = confine.start(['true'], { program, policy: { policy: 1 } }), events = [];
+  const calls = [run.started().then((event) => { if (event) throw new Error('started'); }), run.wait(),
+                 (async () => { for await (const event of run) events.push(event); })(), confine.run(['true'], { program }),
+                 confine.Session.start('none', { program }), confine.Session.list({ program })];
+  const seen = await Promise.allSettled(calls);
+  await run.close();
+  for (const one of kept) fs.closeSync(one);
+  const after = await confine.run(['true'], { program });
+  console.log([...seen.map(({ reason }) => reason?.code ?? 'none'), events.length, after.status].join(' '));`;
+
+function exhausted() {
+  const { stdout, stderr } = spawnSync('sh', ['-c', 'ulimit -n 64; exec "$0" "$@"', process.execPath, '--input-type=module', '-e', `import fs from 'node:fs';${WITHOUT}`,
+    path.join(HERE, '../../bindings/node/index.js'), PROGRAM], { encoding: 'utf8', timeout: PATIENCE });
+  assert(stdout === 'none EMFILE none EMFILE EMFILE EMFILE 0 0\n', stdout + stderr);
+}
+
 async function main() {
   const namespace = (await confine.run(['true'], { program: PROGRAM, backend: 'namespace' })).started;
   const runtime = fs.mkdtempSync('/var/tmp/confine-runtime.');
@@ -295,7 +316,7 @@ async function main() {
     tests.push([`streamed: ${vector.name}`, () => streamed(vector), vector.needs]);
     if (!vector.orders) tests.push([`plain: ${vector.name}`, () => plain(vector), vector.needs]);
   }
-  tests.push(['50 at once, ten of them cancelled', many], ['undecided', undecided], ['no answer', noAnswer], ['live output', live], ['one more try', again], ['descriptors', passed], ['mistakes', mistakes], ['a session', session, 'namespace']);
+  tests.push(['50 at once, ten of them cancelled', many], ['undecided', undecided], ['no answer', noAnswer], ['live output', live], ['one more try', again], ['descriptors', passed], ['no descriptors', exhausted], ['mistakes', mistakes], ['a session', session, 'namespace']);
   console.log(`TAP version 13\n1..${tests.length}`);
   let number = 0, failed = 0;
   for (const [name, test, needs] of tests) {

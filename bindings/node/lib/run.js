@@ -1,6 +1,7 @@
 /** A run: started, listened to, ordered about, cancelled, waited for. */
 import { spawn } from 'node:child_process';
 import { statSync } from 'node:fs';
+import { Duplex } from 'node:stream';
 import { inspect } from 'node:util';
 import { Lines, order } from './channel.js';
 import { ConfineError } from './errors.js';
@@ -27,6 +28,12 @@ function checkAnswer(answer, question) {
   if (answer === 'once' && question?.address)
     throw new TypeError("'once' is no answer to the question about a connection: run, deny or deny-like");
   return answer;
+}
+
+/** The channel. Where descriptors have run out, node starts nothing, makes no stream and says so later: then it is one that leads
+ * nowhere, until it has said it. */
+function channelOf(child) {
+  return child.stdio?.[CHANNEL] ?? new Duplex({ read() {}, write(_piece, _encoding, done) { done(); } });
 }
 
 /** All of a stream. */
@@ -77,7 +84,7 @@ export class Run {
   /** Use start(). */
   constructor(child, signal, onAsk) {
     this.#child = child;
-    this.#channel = child.stdio[CHANNEL];
+    this.#channel = channelOf(child);
     this.#signal = signal;
     const lines = new Lines();
     let begun;
@@ -214,7 +221,7 @@ export function start(command, { program, policy, directory, environ, stdin = 'i
   if (directory !== undefined) statSync(directory); // of a missing one spawn() says that it is the program
   const child = spawn(findProgram(program), ['run', ...own, ...asked, '--', ...command], { cwd: directory, env: environ, stdio });
   for (const [index, one] of policies.entries()) {
-    const pipe = child.stdio[POLICIES + index];
+    const pipe = child.stdio?.[POLICIES + index];
     pipe?.on('error', () => {}); // a program that ends before it reads says why itself
     pipe?.end(JSON.stringify(one));
   }

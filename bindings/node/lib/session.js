@@ -8,9 +8,9 @@ function call(program, environ, asked) {
   return new Promise((resolve, reject) => {
     const child = spawn(program, ['session', ...asked], { stdio: ['ignore', 'pipe', 'pipe'], env: environ });
     let out = '', err = '';
-    child.stdout.setEncoding('utf8').on('data', (text) => { out += text; });
-    child.stderr.setEncoding('utf8').on('data', (text) => { err += text; });
-    child.on('error', reject);
+    child.on('error', reject); // of one for which descriptors have run out there is no stream either
+    child.stdout?.setEncoding('utf8').on('data', (text) => { out += text; });
+    child.stderr?.setEncoding('utf8').on('data', (text) => { err += text; });
     child.on('close', (status) => {
       if (status === 0) resolve(out);
       else reject(new ConfineError(err.trim() || `confine session ended with status ${status}`));
