@@ -218,6 +218,17 @@ static void print_entry(const struct session_entry *entry, const struct session_
         text_addf(text, "  %d %s\n", (int)processes[i].pid, QUOTE(processes[i].name));
 }
 
+/* What does not answer is there nevertheless, and so may be what runs in it. Return: 0, or the status. */
+static int tell_silent(const struct session_entry *entries, size_t count)
+{
+    int status = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].why.code != ERROR_NONE)
+            status = cli_fail(&entries[i].why);
+    return status;
+}
+
 static int list(const struct options *options, char **envp, struct error *error)
 {
     struct session_place place = SESSION_PLACE_NONE;
@@ -239,6 +250,8 @@ static int list(const struct options *options, char **envp, struct error *error)
         struct session_process *processes;
         size_t processes_count;
 
+        if (entries[i].why.code != ERROR_NONE)
+            continue;
         r = session_processes(&entries[i].facts, &processes, &processes_count);
         if (r < 0) {
             error_set(error, ERROR_INTERNAL, -r, "no-proc", "the processes of session %s: %s",
@@ -252,11 +265,11 @@ static int list(const struct options *options, char **envp, struct error *error)
     writer_end(&writer);
     writer_end(&writer);
     text_add(&writer.text, "\n");
-    free(entries);
     if (r == 0)
-        r = cli_print(options->json ? &writer.text : &text);
+        r = cli_print(options->json ? &writer.text : &text) ?: tell_silent(entries, count);
     else
         r = cli_fail_json(error, options->json);
+    free(entries);
     text_free(&writer.text);
     text_free(&text);
     return r;

@@ -78,9 +78,15 @@ static int fail_none(struct error *error, const char *name)
                       name);
 }
 
+/* Is this what is answered for a session that there is not, or that ends just now? */
+static bool is_gone(int errnum)
+{
+    return errnum == ENOENT || errnum == ECONNREFUSED || errnum == ECONNRESET || errnum == EPIPE;
+}
+
 static int fail_talk(struct error *error, const char *name, int errnum)
 {
-    if (errnum == ENOENT || errnum == ECONNREFUSED || errnum == ECONNRESET)
+    if (is_gone(errnum))
         return fail_none(error, name);
     error_set(error, ERROR_SANDBOX_UNAVAILABLE, errnum, "session-silent",
               "session %s: its keeper does not answer: %s", QUOTE(name), pass_strerror(errnum));
@@ -90,7 +96,7 @@ static int fail_talk(struct error *error, const char *name, int errnum)
 }
 
 /* Return: a connection to the keeper, or -errno. The directory is the caller's alone, so whoever listens
- * there is too. */
+ * there is too. One that is stopped takes nobody out of its queue, and a full one is waited for as well. */
 static int connect_keeper(const struct session_place *place, const char *name, int seconds)
 {
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), errnum = 0;
@@ -101,8 +107,9 @@ static int connect_keeper(const struct session_place *place, const char *name, i
         return -errno;
     session_address(place, name, &address);
     if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) != 0 ||
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) != 0 ||
         connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
-        errnum = errno;
+        errnum = errno == EAGAIN ? ETIMEDOUT : errno;
     if (errnum == 0)
         return fd;
     fd_close(fd);
@@ -416,8 +423,8 @@ static int by_name(const void *left, const void *right)
     return strcmp(((const struct session_entry *)left)->name, ((const struct session_entry *)right)->name);
 }
 
-/* One name of the directory. Return: 0, with one entry more if it is the socket of one that lives; -ENOMEM.
- */
+/* One name of the directory. Return: 0, with one entry more if it is the socket of one that lives, or that
+ * does not say whether it does; -ENOMEM. */
 static int list_one(const struct session_place *place, const char *file, struct session_entry **entries,
                     size_t *count)
 {
@@ -427,18 +434,25 @@ static int list_one(const struct session_place *place, const char *file, struct 
     struct session_entry *entry;
     int fds[JOIN_COUNT];
     char name[SESSION_NAME];
+    int r;
 
     if (length <= suffix || length - suffix >= sizeof(name) ||
         strcmp(file + length - suffix, SESSION_SOCKET) != 0)
         return 0;
     snprintf(name, sizeof(name), "%.*s", (int)(length - suffix), file);
-    if (session_check_name(name, &ignored) < 0 ||
-        ask(place, name, SESSION_INFO, ANSWER_SECONDS, &reply, fds) < 0)
+    if (session_check_name(name, &ignored) < 0)
+        return 0;
+    r = ask(place, name, SESSION_INFO, ANSWER_SECONDS, &reply, fds);
+    if (r < 0 && is_gone(-r))
         return 0;
     if (!array_more(entries, *count, sizeof(**entries)))
         return -ENOMEM;
     entry = &(*entries)[(*count)++];
-    entry->facts = reply.facts;
+    *entry = (struct session_entry){0};
+    if (r < 0)
+        fail_talk(&entry->why, name, -r);
+    else
+        entry->facts = reply.facts;
     memcpy(entry->name, name, sizeof(name));
     return 0;
 }

@@ -51,6 +51,7 @@ struct session_facts {
 struct session_entry {
     char name[SESSION_NAME];
     struct session_facts facts;
+    struct error why; /* it has not said them: why, else ERROR_NONE */
 };
 
 struct session_process {
@@ -130,7 +131,7 @@ uint64_t session_decision(enum list list, const char *value);
 int session_end(const struct session_place *place, const char *name, struct error *error);
 
 /*
- * session_list() - what lives, by name.
+ * session_list() - what lives, by name, or does not say whether it does.
  * @ret_entries: the caller's to free; NULL where there is none
  *
  * Return: 0, or a negative errno with @error.

@@ -238,9 +238,22 @@ result $? 'what is no rule is named'
 kept=$(keeper plain)
 kill -STOP "$kept"
 call timeout 60 "$confine" session start plain --owner $$
-kill -CONT "$kept"
 [ "$status" -eq 125 ] && has_line 'session plain: its keeper does not answer: '
 result $? 'a keeper that is stopped is not waited for without a bound'
+python3 - "$place/plain.socket" <<'END'
+import socket, sys
+while True:
+    one = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
+    try:
+        one.connect(sys.argv[1])
+    except BlockingIOError:
+        break
+    one.close()
+END
+call timeout 60 "$confine" session list --json
+kill -CONT "$kept"
+[ "$status" -eq 125 ] && has_line 'session plain: its keeper does not answer: ' && grep -q '"name": *"sized"' "$dir/out" && ! grep -q '"name": *"plain"' "$dir/out"
+result $? 'nor where its queue is full; the list says that it does not answer, behind those that do'
 refused 'a proxy' 125 session-decides 'a session has no proxy' --session plain --proxy-env -- touch "$dir/ran"
 refused 'an upstream' 125 session-decides 'say --upstream at confine session start' --session plain --upstream http://192.0.2.1:80 -- touch "$dir/ran"
 # A file's are the session's as well, or the run is refused; what was added later is the session's.
