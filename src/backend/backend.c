@@ -164,7 +164,8 @@ static int ask_groups(struct host *host, const struct resolved *resolved, bool s
     return error_hint(error, "try again; if it stays so, look at the groups in /proc/self/cgroup");
 }
 
-/* @ret_unheld: the backend can be used here, and does not hold what was asked for; NULL: not needed */
+/* @ret_unheld: it is refused for the sake of a surface: one that was asked for, or one that this backend
+ * cannot do without; NULL: not needed */
 static int plan_with(const struct backend *backend, const struct resolved *resolved, struct host *host,
                      bool supervised, struct plan *plan, bool *ret_unheld, struct error *error)
 {
@@ -248,8 +249,8 @@ static bool is_automatic(const struct resolved *resolved)
     return !name || strcmp(name, "auto") == 0;
 }
 
-/* Which error a person reads when all are refused: that of the strongest backend that can be used here and
- * does not hold what was asked for, as its hint is the shortest way; else the last one's. */
+/* Which error a person reads when all are refused: that of the strongest backend that names a surface which
+ * it does not hold, as its hint is the shortest way; else the last one's. */
 static int choose_automatic(const struct resolved *resolved, struct host *host, bool supervised,
                             struct plan *plan, const struct backend **ret_backend,
                             struct tried_backend *tried, size_t *tried_count, struct error *error)
