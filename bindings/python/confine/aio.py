@@ -315,7 +315,10 @@ def start(command: Command, *, policy: Optional[Policies] = None,
                 stderr=made['stderr'].theirs if 'stderr' in made else stderr, pass_fds=begun.descriptors, cwd=directory,
                 env=environment(environ))
         except BaseException:
-            (begun.ours if writer is None else writer).close()
+            if writer is None:
+                begun.ours.close()
+            else:
+                writer.close()
             for output in made.values():
                 output.transport.close()
             raise

@@ -56,7 +56,7 @@ class Fence:
             self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             try:
                 with theirs:
-                    self._process = subprocess.Popen(asked, stdin=theirs, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                    self._process = subprocess.Popen(asked, stdin=theirs.fileno(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                                      cwd=directory, pass_fds=descriptors, env=environment(environ))
             except BaseException:
                 self._socket.close()

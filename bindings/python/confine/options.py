@@ -54,22 +54,26 @@ class Policy(TypedDict, total=False):
 Policies = Union[Policy, Sequence[Policy]]
 
 
+Path = Union[str, 'os.PathLike[str]']
+Paths = Union[Path, Sequence[Path]]  # one, or several
+
+
 class Options(TypedDict, total=False):
     """Options of confine-run(1): each is the one of its name. A list repeats it; True gives it without a value."""
     mode: str
-    workspace: Union[str, 'os.PathLike[str]']
-    chdir: Union[str, 'os.PathLike[str]']
-    read: Sequence[str]
+    workspace: Path
+    chdir: Path
+    read: Paths
     readable: str
-    write: Sequence[str]
-    hide: Sequence[str]
-    show: Sequence[str]
-    protect: Sequence[str]
-    unprotect: Sequence[str]
-    socket: Sequence[str]
+    write: Paths
+    hide: Paths
+    show: Paths
+    protect: Paths
+    unprotect: Paths
+    socket: Paths
     caches: str
     tmp: str
-    device: Sequence[str]
+    device: Paths
     network: str
     allow: Sequence[str]
     proxy_env: bool
@@ -83,7 +87,7 @@ class Options(TypedDict, total=False):
     env: Union[Sequence[str], Mapping[str, str]]
     unset_env: Sequence[str]
     clean_env: bool
-    user: str
+    user: Union[str, int]
     timeout: Union[str, float]
     limit: Union[Sequence[str], Mapping[str, Any]]
     grace: Union[str, float]
