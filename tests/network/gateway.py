@@ -846,6 +846,7 @@ def last_words_go_out(world):
         writer.settimeout(None)
         writer.sendall(bytes(size // 10))
         writer.close()
+        setup.gateway.wait('connection', name='one.test')
         reader = threading.Thread(target=lambda: got.append(len(read_all(outside))))
         reader.start()
         closed = [m for m in setup.ends() if m['type'] == 'closed']
