@@ -28,8 +28,12 @@ int run_error_spawn(struct error *error, int errnum, const char *cwd)
                   "cannot enter %s, or not execute the launcher: %s", QUOTE(cwd), strerror(errnum));
         return error_hint(error, "choose another start directory with --chdir");
     default:
-        return error_set(error, ERROR_SANDBOX_UNAVAILABLE, errnum, "set-up-failed",
-                         "cannot start the launcher: %s", strerror(errnum));
+        error_set(error, ERROR_SANDBOX_UNAVAILABLE, errnum, "set-up-failed", "cannot start the launcher: %s",
+                  strerror(errnum));
+        return error_hint(error,
+                          errnum == EAGAIN
+                              ? "allow more processes (ulimit -u, or pids.max of the cgroup), or end some"
+                              : "`confine probe` says what this machine can do");
     }
 }
 
