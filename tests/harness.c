@@ -11,6 +11,7 @@ struct test_result {
 
 void (*test_setup)(void), (*test_teardown)(void);
 char test_dir[PATH_MAX];
+static char test_home[sizeof(test_dir) + sizeof(".home")];
 static struct test *test_first, **test_last = &test_first;
 static struct test_result *test_result;
 static volatile sig_atomic_t test_ended; /* the signal that told the whole program to end */
@@ -42,6 +43,13 @@ void test_note(const char *format, ...)
 bool test_is_long(void)
 {
     return getenv("CONFINE_LONG") != NULL;
+}
+
+void test_own_home(void)
+{
+    snprintf(test_home, sizeof(test_home), "%s.home", test_dir);
+    if (mkdir(test_home, 0700) != 0 || setenv("HOME", test_home, 1) != 0)
+        test_note("no home of its own: %s", strerror(errno));
 }
 
 _Noreturn void test_skip(const char *format, ...)
@@ -235,6 +243,8 @@ static bool run_test(const struct test *test, const void *row, unsigned number)
     if (test_teardown)
         test_teardown();
     test_remove(AT_FDCWD, test_dir);
+    if (*test_home)
+        test_remove(AT_FDCWD, test_home);
 
     if (test_result->failures)
         snprintf(why, sizeof(why), "%u of %u checks", test_result->failures, test_result->checks);

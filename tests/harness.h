@@ -117,6 +117,11 @@ void test_register(struct test *test);
 /* test_note() - a line for the person who reads the log; one write, so that processes do not mix. */
 __attribute__((format(printf, 1, 2))) void test_note(const char *format, ...);
 
+/* test_own_home() - HOME is a directory beside test_dir for this test; called by its set-up. One that is not
+ * there would not do: confine takes the user's real one in its place, with its policies, and keeps its caches
+ * there. */
+void test_own_home(void);
+
 /* test_is_long() - is there time for the long form of a test? */
 bool test_is_long(void);
 

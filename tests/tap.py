@@ -1,7 +1,19 @@
-"""tap.py - what tests in Python share: TAP, each point at once, what is wrong with it behind it, the plan at the end; and a port."""
+"""tap.py - what tests in Python share: TAP, each point at once, what is wrong with it behind it, the plan at the end; a port; and a home."""
+import atexit
+import os
 import random
+import shutil
 import socket
 import sys
+import tempfile
+
+
+def own_home():
+    """A home for this process and what it starts, until it ends. One that is not there would not do: confine takes the
+    user's real one in its place, with its policies, and keeps its caches there."""
+    home, owner = tempfile.mkdtemp(prefix='confine-home.', dir='/var/tmp'), os.getpid()
+    atexit.register(lambda: os.getpid() == owner and shutil.rmtree(home, ignore_errors=True))
+    os.environ['HOME'] = home
 
 
 def free_port():

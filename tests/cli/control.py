@@ -12,7 +12,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
-from tap import Tap  # noqa: E402
+from tap import Tap, own_home  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CONFINE = os.environ['CONFINE_STAGE'] + '/bin/confine'
@@ -469,8 +469,7 @@ def a_stranger_listens(backend):
 
 
 def main():
-    # Without a home of this machine's user, nothing of theirs changes a test.
-    os.environ['HOME'] = '/nonexistent-home-of-a-test'
+    own_home()
     os.chdir('/var/tmp')
     tests = [ordinary, the_pid_is_the_command, started_only_when_it_has, nothing_started, kill, closed, half_closed,
              closed_before, closed_early, closed_at_once, signals, grace, stop_and_continue, a_limit, errors, the_end_of_a_file,

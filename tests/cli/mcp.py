@@ -12,11 +12,11 @@ import time
 import traceback
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
-from tap import Tap, free_port  # noqa: E402
+from tap import Tap, free_port, own_home  # noqa: E402
 
 CONFINE = os.environ['CONFINE_STAGE'] + '/bin/confine'
 PATIENCE = int(os.environ.get('CONFINE_PATIENCE', 60))
-os.environ['HOME'] = '/nonexistent-home-of-a-test'
+own_home()
 
 tap = Tap()
 

@@ -12,11 +12,11 @@ import traceback
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, '..', '..', 'bindings', 'python'), os.path.join(HERE, '..')]
 import confine  # noqa: E402
-from tap import Tap  # noqa: E402
+from tap import Tap, own_home  # noqa: E402
 
 PROGRAM = os.environ['CONFINE_STAGE'] + '/bin/confine'
 PATIENCE = 120  # for what must come; nothing is measured by it
-os.environ['HOME'] = '/nonexistent-home-of-a-test'
+own_home()
 os.chdir('/var/tmp')
 
 

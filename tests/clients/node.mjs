@@ -11,7 +11,8 @@ const PROGRAM = path.join(process.env.CONFINE_STAGE, 'bin/confine');
 const ASKING = path.join(HERE, 'asking');
 const PATIENCE = 120000; // for what must come; nothing is measured by it
 const { vectors } = JSON.parse(fs.readFileSync(path.join(HERE, 'vectors.json')));
-process.env.HOME = '/nonexistent-home-of-a-test';
+process.env.HOME = fs.mkdtempSync('/var/tmp/confine-home.'); // the user's own would be taken for one that is not there
+process.on('exit', () => fs.rmSync(process.env.HOME, { recursive: true, force: true }));
 process.chdir('/var/tmp');
 
 function assert(condition, why) {

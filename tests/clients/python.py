@@ -12,13 +12,13 @@ import threading
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, '..', '..', 'bindings', 'python'), os.path.join(HERE, '..')]
 import confine  # noqa: E402
-from tap import Tap  # noqa: E402
+from tap import Tap, own_home  # noqa: E402
 
 PROGRAM = os.environ['CONFINE_STAGE'] + '/bin/confine'
 ASKING = os.path.join(HERE, 'asking')
 PATIENCE = 120  # for what must come; nothing is measured by it
 VECTORS = json.load(open(os.path.join(HERE, 'vectors.json')))['vectors']
-os.environ['HOME'] = '/nonexistent-home-of-a-test'
+own_home()
 os.chdir('/var/tmp')
 
 tap = Tap()

@@ -23,7 +23,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, '..')]
 from fence import Fence  # noqa: E402
-from tap import Tap  # noqa: E402
+from tap import Tap, own_home  # noqa: E402
 
 CONFINE = os.environ['CONFINE_STAGE'] + '/bin/confine'
 ROOT = os.geteuid() == 0
@@ -315,7 +315,7 @@ def main():
         os.execvp('unshare', ['unshare', '-m', '--propagation', 'private', sys.executable, __file__, sys.argv[1], 'again'])
     global tap
     tap = Tap()
-    os.environ['HOME'] = '/nonexistent-home-of-a-test'
+    own_home()
     met, tries = set(), os.path.abspath(sys.argv[1])
     for backend in ['namespace', 'landlock']:
         met |= compare(tries, backend, '', 0)

@@ -26,7 +26,7 @@ TEST_SETUP()
 {
     char path[PATH_MAX];
 
-    setenv("HOME", "/nonexistent-home-of-a-test", 1); /* nothing of this machine's user */
+    test_own_home();
     snprintf(path, sizeof(path), "%s/bin/confine", getenv("CONFINE_STAGE"));
     if (!program)
         program = open(path, O_PATH | O_CLOEXEC);

@@ -248,18 +248,20 @@ TEST(without_descriptors_there_is_nothing)
 TEST(a_policy_and_words_and_a_directory_and_an_environment)
 {
     struct confine_options with = options;
-    char text[200], policy[PATH_MAX + 100];
+    char text[2 * PATH_MAX + 20], expected[2 * PATH_MAX + 20], policy[PATH_MAX + 100], home[PATH_MAX + 5];
 
+    snprintf(home, sizeof(home), "HOME=%s", getenv("HOME"));
+    snprintf(expected, sizeof(expected), "hello %s\n%s\n", getenv("HOME"), test_dir);
     with.directory = open(test_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     need(with.directory > 0);
     need(chmod(test_dir, 0777) == 0);
     snprintf(policy, sizeof(policy), "{\"policy\": 1, \"write\": [\"%s\"]}", test_dir);
     with.policy = policy;
     with.words = WORDS("--mode", "workspace-write", "--workspace", ".");
-    with.environment = WORDS("PATH=/usr/bin:/bin", "GREETING=hello");
+    with.environment = WORDS("PATH=/usr/bin:/bin", "GREETING=hello", home);
     check_str(
         output_of(with, WORDS("sh", "-c", "echo $GREETING $HOME >here; cat here; pwd"), text, sizeof(text)),
-        strcat(strcat((char[PATH_MAX + 20]){"hello\n"}, test_dir), "\n"));
+        expected);
     close(with.directory);
 }
 

@@ -15,7 +15,7 @@ TEST_SETUP()
         program = open(path, O_PATH | O_CLOEXEC);
         options.program = program;
     }
-    setenv("HOME", "/nonexistent-home-of-a-test", 1); /* nothing of this machine's user */
+    test_own_home();
     if (chdir("/var/tmp") != 0)
         test_note("no /var/tmp");
 }

@@ -10,7 +10,8 @@ const path = require('path');
 const CONFINE = path.join(process.env.CONFINE_STAGE, 'bin/confine');
 const RUNS = 50;
 const PATIENCE = 100000; // for what must come; nothing is measured by it
-process.env.HOME = '/nonexistent-home-of-a-test';
+process.env.HOME = fs.mkdtempSync('/var/tmp/confine-home.'); // the user's own would be taken for one that is not there
+process.on('exit', () => fs.rmSync(process.env.HOME, { recursive: true, force: true }));
 process.chdir('/var/tmp');
 
 function assert(condition, why) {

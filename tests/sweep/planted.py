@@ -16,7 +16,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
-from tap import Tap  # noqa: E402
+from tap import Tap, own_home  # noqa: E402
 
 CONFINE = os.environ['CONFINE_STAGE'] + '/bin/confine'
 BACKENDS = os.environ.get('CONFINE_BACKENDS', 'namespace landlock').split()
@@ -24,7 +24,8 @@ SETTINGS = os.environ['CONFINE_SETTINGS']  # tests/sweep/settings.c
 PLACES = os.environ.get('CONFINE_PLACES', '/var/tmp')
 SWEEP = os.environ['CONFINE_STAGE'] + '/libexec/confine/confine-sweep'
 os.environ.update(GIT_CONFIG_GLOBAL='/dev/null', GIT_CONFIG_SYSTEM='/dev/null', GIT_AUTHOR_NAME='a', GIT_AUTHOR_EMAIL='a@b',
-                  GIT_COMMITTER_NAME='a', GIT_COMMITTER_EMAIL='a@b', HOME='/nonexistent-home-of-a-test')
+                  GIT_COMMITTER_NAME='a', GIT_COMMITTER_EMAIL='a@b')
+own_home()
 for name in ('GIT_DIR', 'GIT_WORK_TREE', 'XDG_CONFIG_HOME'):
     os.environ.pop(name, None)
 
