@@ -93,19 +93,18 @@ int open_cache_home(const struct resolving *resolving, struct opened *home)
     return -ENOENT;
 }
 
-/* One directory deeper, made if need be. Takes @fd over. Return: the new descriptor or -errno. */
-static int step_into(int fd, const char *name, uid_t uid, bool follow)
+/* One directory deeper, made if need be. Takes @fd over. @ret_made: was it? Return: the new descriptor or
+ * -errno. */
+static int step_into(int fd, const char *name, uid_t uid, bool follow, bool *ret_made)
 {
     _cleanup_fd_ int at = fd, next = -1;
     int flags = O_PATH | O_DIRECTORY | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW);
     struct stat st;
 
     next = openat(at, name, flags);
-    if (next < 0 && errno == ENOENT) {
-        if (mkdirat(at, name, 0700) != 0 && errno != EEXIST)
-            return -errno;
+    *ret_made = next < 0 && errno == ENOENT && mkdirat(at, name, 0700) == 0;
+    if (next < 0 && (*ret_made || errno == EEXIST))
         next = openat(at, name, flags);
-    }
     if (next < 0 || fstat(next, &st) != 0)
         return -errno;
     if (st.st_uid != uid || (st.st_mode & (S_IWGRP | S_IWOTH)))
@@ -131,24 +130,34 @@ char *cache_name(const char *workspace)
     return text.data;
 }
 
-int cache_directory(const struct resolving *resolving, const struct opened *home, const char *const steps[],
-                    size_t count)
+/* The command's user, of this thread only, and only for files; or whoever calls again. */
+static void be_user(const struct resolving *resolving, bool user)
 {
     const struct resolved *resolved = resolving->resolved;
-    int fd = fd_copy(home->fd, 3);
 
-    if (fd < 0)
-        return -errno;
-    if (resolved->switch_user) { /* of this thread only, and only for files */
+    if (resolved->switch_user && user) {
         setfsgid(resolved->gid);
         setfsuid(resolved->uid);
-    }
-    for (size_t i = 0; i < count && fd >= 0; i++)
-        fd = step_into(fd, steps[i], resolved->uid, i == 0);
-    if (resolved->switch_user) {
+    } else if (resolved->switch_user) {
         setfsuid(resolving->caller);
         setfsgid(getegid());
     }
+}
+
+int cache_directory(const struct resolving *resolving, const struct opened *home, const char *const steps[],
+                    size_t count, bool *ret_made)
+{
+    int fd = fd_copy(home->fd, 3);
+    bool made = false;
+
+    if (fd < 0)
+        return -errno;
+    be_user(resolving, true);
+    for (size_t i = 0; i < count && fd >= 0; i++)
+        fd = step_into(fd, steps[i], resolving->resolved->uid, i == 0, &made);
+    be_user(resolving, false);
+    if (ret_made)
+        *ret_made = made;
     return fd;
 }
 
@@ -158,6 +167,7 @@ static int open_private(struct resolving *resolving, const struct opened *home, 
     const struct resolved *resolved = resolving->resolved;
     _cleanup_free_ char *name = NULL, *path = NULL;
     struct stat st;
+    bool made;
     int r;
 
     if (resolved->mode != MODE_WORKSPACE_WRITE || !resolved->workspace || home->fd < 0)
@@ -166,9 +176,14 @@ static int open_private(struct resolving *resolving, const struct opened *home, 
     if (!name)
         return -ENOENT;
     directory->fd =
-        cache_directory(resolving, home, (const char *[]){".cache", "confine", "caches", name}, 4);
+        cache_directory(resolving, home, (const char *[]){".cache", "confine", "caches", name}, 4, &made);
     if (directory->fd < 0 || fstat(directory->fd, &st) != 0)
         return -ENOENT;
+    if (made) {
+        be_user(resolving, true);
+        forget_stale_caches(directory->fd, resolved->workspace);
+        be_user(resolving, false);
+    }
     directory->fd = fd_close(directory->fd);
     path = text_join(home->path, "/.cache/confine/caches/", name, NULL);
     if (!path)

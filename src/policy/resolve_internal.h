@@ -382,9 +382,19 @@ int open_cache_home(const struct resolving *resolving, struct opened *home);
 char *cache_name(const char *workspace);
 
 /* cache_directory() - opens `STEPS[0]/STEPS[1]…` below @home, made as the command's user where it is missing,
- * and nobody else's. Return: an O_PATH descriptor owned by the caller, or -errno. */
+ * and nobody else's.
+ * @ret_made: was the last of them made just now? May be NULL
+ *
+ * Return: an O_PATH descriptor owned by the caller, or -errno. */
 int cache_directory(const struct resolving *resolving, const struct opened *home, const char *const steps[],
-                    size_t count);
+                    size_t count, bool *ret_made);
+
+/* --- resolve_stale.c --- */
+
+/* forget_stale_caches() - take away the directories beside @own, that of @workspace, which have been
+ * empty for a day and are those of workspaces that are gone. For the command's user, with whose rights it is
+ * to be called. */
+void forget_stale_caches(int own, const char *workspace);
 
 /* --- resolve_overlays.c --- */
 int resolve_overlays(struct resolving *resolving);

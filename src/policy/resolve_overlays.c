@@ -112,7 +112,7 @@ static int take_set(struct resolving *resolving, const struct opened *home, cons
 
         snprintf(number, sizeof(number), "%d", set);
         fd = cache_directory(resolving, home, (const char *[]){".cache", "confine", "overlays", name, number},
-                             5);
+                             5, NULL);
         if (fd < 0 || !carries_uppers(fd))
             return -1;
         lock = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -202,9 +202,9 @@ static int add_overlay(struct resolving *resolving, const struct opened *home, c
     int r = 0;
 
     snprintf(number, sizeof(number), "%d", set);
-    upper.fd =
-        cache_directory(resolving, home,
-                        (const char *[]){".cache", "confine", "overlays", name, number, cache->directory}, 6);
+    upper.fd = cache_directory(
+        resolving, home, (const char *[]){".cache", "confine", "overlays", name, number, cache->directory}, 6,
+        NULL);
     if (upper.fd < 0 || fstat(upper.fd, &upper.st) != 0)
         return -ENOENT;
     if (asprintf(&upper.path, "%s/.cache/confine/overlays/%s/%s/%s", home->path, name, number,
