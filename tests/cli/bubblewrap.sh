@@ -103,7 +103,7 @@ if cc -shared -fPIC -o "$dir/preload.so" "$dir/preload.c" 2>>"$dir/why"; then
 else
     skip "LD_PRELOAD" "no shared object can be made"
 fi
-call env -i PATH=/usr/bin:/bin "A=1 2" "c:odd=x" "B=c:=" "$confine" run $backend -w . -- /usr/bin/env
+call env -i PATH=/usr/bin:/bin HOME="$HOME" "A=1 2" "c:odd=x" "B=c:=" "$confine" run $backend -w . -- /usr/bin/env
 grep -qx "A=1 2" "$dir/out" && grep -qx "c:odd=x" "$dir/out" && grep -qx "B=c:=" "$dir/out" && ! grep -q '^c:[^o]' "$dir/out" && ! grep -q '^PWD=' "$dir/out"
 result $? "every variable is as it was given, and none is bubblewrap's"
 

@@ -138,7 +138,7 @@ if "${inside[@]}" mount -t tmpfs none /mnt 2>/dev/null; then
                 touch -d "2 minutes ago" $place/.confine-fifo-0123456789ab $place/fifo $place/.confine-fifo-file
             done
             for place in $grant; do options+=(--write "$place"); done
-            mkdir /var/tmp/w && export TMPDIR=/var/tmp HOME=/nonexistent
+            mkdir /var/tmp/w /var/tmp/home && export TMPDIR=/var/tmp HOME=/var/tmp/home
             "$confine" run -q -b landlock -w /var/tmp/w "${options[@]}" -- true || exit
             cd / && ls -d /dev/shm/.* /tmp/.* /var/tmp/.* | grep fifo-0 | tr "\n" " "
             ls -d /dev/shm/* /tmp/* /var/tmp/* /dev/shm/.* /tmp/.* /var/tmp/.* | grep -c "fifo-young$\|/fifo$\|fifo-file$"' sh "$CONFINE_STAGE" "$grant"

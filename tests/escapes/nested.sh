@@ -97,7 +97,7 @@ call "${run[@]}" -- unshare -Urpf --mount-proc bash -c 'sleep "$0" & sleep "$0" 
 [ "$status" -eq 5 ] && ! pgrep -f "sleep $mark" >/dev/null
 result $? 'a pid namespace inside ends with the run'
 
-call "$confine" run -q -b namespace -w . --user keep --open priv.userns -- true
+call "$confine" run -q -b namespace -w . --caches off --user keep --open priv.userns -- true
 if [ "$(id -u)" -eq 0 ]; then
     [ "$status" -eq 125 ] && grep -q 'as root' "$dir/err"
     result $? 'root may not: it could write the settings of the machine'
