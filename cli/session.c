@@ -263,6 +263,11 @@ static int list(const struct options *options, char **envp, struct error *error)
         free(processes);
     }
     writer_end(&writer);
+    writer_array(&writer, "silent");
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].why.code != ERROR_NONE)
+            writer_text(&writer, NULL, entries[i].name);
+    writer_end(&writer);
     writer_end(&writer);
     text_add(&writer.text, "\n");
     if (r == 0)

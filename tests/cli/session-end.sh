@@ -252,7 +252,8 @@ while True:
 END
 call timeout 60 "$confine" session list --json
 kill -CONT "$kept"
-[ "$status" -eq 125 ] && has_line 'session plain: its keeper does not answer: ' && grep -q '"name": *"sized"' "$dir/out" && ! grep -q '"name": *"plain"' "$dir/out"
+[ "$status" -eq 125 ] && has_line 'session plain: its keeper does not answer: ' && grep -q '"name": *"sized"' "$dir/out" && ! grep -q '"name": *"plain"' "$dir/out" &&
+    tr -d ' \n' <"$dir/out" | grep -q '"silent":\["plain"\]'
 result $? 'nor where its queue is full; the list says that it does not answer, behind those that do'
 refused 'a proxy' 125 session-decides 'a session has no proxy' --session plain --proxy-env -- touch "$dir/ran"
 refused 'an upstream' 125 session-decides 'say --upstream at confine session start' --session plain --upstream http://192.0.2.1:80 -- touch "$dir/ran"

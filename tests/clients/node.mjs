@@ -286,6 +286,15 @@ async function session() {
   }
   assert(!(await confine.Session.list({ program: PROGRAM })).some((item) => item.name === name), 'it is still listed');
   await one.end(); // a second time does nothing
+  const silent = await confine.Session.start(`silent-${name}`, { program: PROGRAM });
+  const keeper = Number(spawnSync('pgrep', ['-f', `session start silent-${name} `]).stdout);
+  process.kill(keeper, 'SIGSTOP');
+  try {
+    await one.end(); // nor while another one does not answer
+  } finally {
+    process.kill(keeper, 'SIGCONT');
+    await silent.end();
+  }
 }
 
 /** A host without a descriptor left is told so by whatever it waits for, and goes on. */

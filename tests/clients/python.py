@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -369,6 +370,14 @@ def session():
                 pass
     assert not any(item['name'] == name for item in confine.Session.list(program=PROGRAM))
     one.end()  # a second time does nothing
+    with confine.Session(f'silent-{name}', program=PROGRAM) as silent:
+        keeper = int(subprocess.check_output(['pgrep', '-f', f'session start silent-{name} ']))
+        os.kill(keeper, signal.SIGSTOP)
+        try:
+            one.end()  # nor while another one does not answer
+            assert silent._may_live(), 'what does not answer is said to have ended'
+        finally:
+            os.kill(keeper, signal.SIGCONT)
 
 
 def fence():
