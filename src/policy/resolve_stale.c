@@ -27,7 +27,7 @@
 
 /* What is looked at in one run: some milliseconds. What is left over is the next new workspace's. */
 #define LOOKED_AT 1000
-#define DAY       (24 * 60 * 60)
+#define DAY       (24L * 60 * 60)
 
 /* The workspace that cache_name() made @name of, in @path. Return: whether there is one. */
 static bool workspace_of(const char *name, char path[static PATH_MAX])
