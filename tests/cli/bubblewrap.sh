@@ -168,10 +168,10 @@ await no_bwrap
 result $? "and no bwrap"
 
 # exec: without a supervisor.
-call_exec $backend -w . -- sh -c 'ps ax | wc -l; exit 9'
+call "$confine" exec $backend -w . -- sh -c 'ps ax | wc -l; exit 9'
 [ "$status" -eq 9 ] && [ "$(cat "$dir/out")" -lt 10 ] && [ ! -s "$dir/err" ]
 result $? "exec"
-call_exec $backend -w . -- sh -c "sleep $mark & exit 4"
+call "$confine" exec $backend -w . -- sh -c "sleep $mark & exit 4"
 [ "$status" -eq 4 ]
 result $? "exec: the status"
 await none_left

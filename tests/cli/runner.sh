@@ -323,7 +323,7 @@ python3 -c 'import json, sys
 r = json.load(open(sys.argv[1]))["runner"]
 assert r["failure_signatures"] == ["runner: ", "no room"] and r["runner_is_script"] and r["from"]["line"] == 1, r' "$dir/out" 2>>"$dir/why"
 result $? "confine policy names the runner, and the file"
-call_exec "$(with script)" -w . -- sh -c 'exit 9'
+call "$confine" exec "$(with script)" -w . -- sh -c 'exit 9'
 [ "$status" -eq 9 ]
 result $? "exec"
 call "$confine" exec "$(with nothing)" -w . -- touch "$dir/w/ran-by-exec"

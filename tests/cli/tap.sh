@@ -61,18 +61,13 @@ why() {
     return 1
 }
 
-# call WORD...: run, keep stdout, stderr and the status.
+# call WORD...: run, keep stdout, stderr and the status. Again where bubblewrap did not start because a socket of another test's that it
+# was to mask had gone meanwhile: a run begins anew by itself; an exec is not there any more, and nobody knows what a runner has done.
 call() {
-    status=0
-    "$@" >"$dir/out" 2>"$dir/err" </dev/null || status=$?
-}
-
-# call_exec WORD...: `confine exec WORD...` behind bubblewrap, again where a socket of another test's that was to be masked has gone
-# meanwhile: a run begins anew by itself, an exec is not there any more.
-call_exec() {
     for _ in 1 2 3 4 5; do
-        call "$confine" exec "$@"
-        grep -q "^bwrap: Can't create file at /.*: Read-only" "$dir/err" || break
+        status=0
+        "$@" >"$dir/out" 2>"$dir/err" </dev/null || status=$?
+        grep "bwrap: Can't create file at /.*: Read-only" "$dir/err" 2>/dev/null | grep -qvF "file at $dir/" || break
     done
 }
 
