@@ -84,7 +84,17 @@ static bool is_gone(int errnum)
     return errnum == ENOENT || errnum == ECONNREFUSED || errnum == ECONNRESET || errnum == EPIPE;
 }
 
-static int fail_talk(struct error *error, const char *name, int errnum)
+/* Who keeps the session at the other end, as seen from here. Return: 0: that is not known. */
+static pid_t find_keeper(int connection)
+{
+    struct ucred who = {0};
+    socklen_t size = sizeof(who);
+
+    return connection >= 0 && getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 ? who.pid : 0;
+}
+
+/* @keeper: its pid, 0: not known */
+static int fail_talk(struct error *error, const char *name, int errnum, pid_t keeper)
 {
     if (is_gone(errnum))
         return fail_none(error, name);
@@ -92,7 +102,11 @@ static int fail_talk(struct error *error, const char *name, int errnum)
               "session %s: its keeper does not answer: %s", QUOTE(name), pass_strerror(errnum));
     if (errnum == ETOOMANYREFS) /* that is not the keeper's doing */
         return -errnum;
-    return error_hint(error, "end the process that keeps it (confine session start %s)", name);
+    if (keeper == 0)
+        return error_hint(error, "end the process that keeps it: pgrep -f 'session start %s' finds it", name);
+    return error_hint(error,
+                      "process %d keeps it: kill -CONT %d if it was stopped, else kill -KILL %d ends it all",
+                      (int)keeper, (int)keeper, (int)keeper);
 }
 
 /* Return: a connection to the keeper, or -errno. The directory is the caller's alone, so whoever listens
@@ -149,13 +163,14 @@ static int take_reply(int fd, struct session_reply *reply, int fds[JOIN_COUNT])
     return r == 0 && reply->errnum > 0 ? -reply->errnum : r;
 }
 
-/* One request and its reply. Return: 0 or -errno. */
+/* One request and its reply. @ret_keeper: who was asked, 0: not known. Return: 0 or -errno. */
 static int ask(const struct session_place *place, const char *name, enum session_request_kind kind,
-               int seconds, struct session_reply *reply, int fds[JOIN_COUNT])
+               int seconds, struct session_reply *reply, int fds[JOIN_COUNT], pid_t *ret_keeper)
 {
     _cleanup_fd_ int fd = send_request(place, name, kind, seconds);
     int r = fd < 0 ? fd : take_reply(fd, reply, fds);
 
+    *ret_keeper = find_keeper(fd);
     if (r == 0 && kind == SESSION_END) /* it ends with its last word; then there is nothing of it at all */
         while (take_reply(fd, reply, fds) == 0)
             ;
@@ -169,18 +184,19 @@ int session_ask(const struct session_place *place, const char *name, struct erro
     if (fd < 0)
         return fd;
     fd = send_request(place, name, SESSION_JOIN, ANSWER_SECONDS);
-    return fd < 0 ? fail_talk(error, name, -fd) : fd;
+    return fd < 0 ? fail_talk(error, name, -fd, 0) : fd;
 }
 
 int session_join(int connection, const char *name, struct session *session, struct error *error)
 {
     struct session_reply reply;
     int fds[JOIN_COUNT], r = take_reply(connection, &reply, fds);
+    const pid_t keeper = find_keeper(connection);
 
     if (r < 0 || !reply.facts.gateway)
         connection = fd_close(connection);
     if (r < 0)
-        return fail_talk(error, name, -r);
+        return fail_talk(error, name, -r, keeper);
     *session = (struct session){.name = name,
                                 .uid = reply.facts.uid,
                                 .gid = reply.facts.gid,
@@ -196,7 +212,7 @@ int session_join(int connection, const char *name, struct session *session, stru
             r = -EPROTO;
     if (r < 0)
         session_leave(session);
-    return r < 0 ? fail_talk(error, name, -r) : 0;
+    return r < 0 ? fail_talk(error, name, -r, keeper) : 0;
 }
 
 /* FNV-1a: nobody is kept out by it, and two of a thousand are alike once in 10^13 sessions. */
@@ -234,11 +250,12 @@ int session_end(const struct session_place *place, const char *name, struct erro
 {
     struct session_reply reply;
     int fds[JOIN_COUNT], r = session_check_name(name, error);
+    pid_t keeper;
 
     if (r < 0)
         return r;
-    r = ask(place, name, SESSION_END, END_SECONDS, &reply, fds);
-    return r < 0 ? fail_talk(error, name, -r) : 0;
+    r = ask(place, name, SESSION_END, END_SECONDS, &reply, fds, &keeper);
+    return r < 0 ? fail_talk(error, name, -r, keeper) : 0;
 }
 
 /* --- a rule more ---------------------------------------------------------------------------------------- */
@@ -297,7 +314,7 @@ static int await_answer(int fd, const char *name, const char *rule, struct error
         if (size == 0 || size == -ECONNRESET)
             return fail_unheard(error, name);
         if (size < 0)
-            return fail_talk(error, name, (int)-size);
+            return fail_talk(error, name, (int)-size, find_keeper(fd));
         r = take_answer(packet, (size_t)size, rule, error);
     }
     return r < 0 ? r : 0;
@@ -315,7 +332,7 @@ int session_allow(const struct session_place *place, const char *name, const cha
     fd = send_request(place, name, SESSION_HEAR, ANSWER_SECONDS);
     r = fd < 0 ? fd : take_reply(fd, &reply, fds);
     if (r < 0)
-        return fail_talk(error, name, -r);
+        return fail_talk(error, name, -r, find_keeper(fd));
     if (reply.facts.network != NETWORK_LISTED) {
         error_set(error, ERROR_USAGE, EINVAL, "no-list", "session %s: its network has no list", name);
         return error_hint(error, "a list is begun by confine session start --allow RULE");
@@ -325,7 +342,7 @@ int session_allow(const struct session_place *place, const char *name, const cha
     text_free(&word);
     if (r == -EPIPE || r == -ECONNRESET)
         return fail_unheard(error, name);
-    return r < 0 ? fail_talk(error, name, -r) : await_answer(fd, name, rule, error);
+    return r < 0 ? fail_talk(error, name, -r, find_keeper(fd)) : await_answer(fd, name, rule, error);
 }
 
 /* --- starting ------------------------------------------------------------------------------------------- */
@@ -337,12 +354,13 @@ static int take_name(const struct session_place *place, const char *name, struct
     const struct timespec pause = {.tv_nsec = 10000000};
     struct session_reply reply;
     int fds[JOIN_COUNT], lock = -EWOULDBLOCK, asked = 0;
+    pid_t keeper = 0;
 
     for (int tries = 0; tries < NAME_TRIES && asked != -ETIMEDOUT; tries++) {
         lock = session_lock(place, name);
         if (lock != -EWOULDBLOCK)
             break;
-        asked = ask(place, name, SESSION_INFO, ANSWER_SECONDS, &reply, fds);
+        asked = ask(place, name, SESSION_INFO, ANSWER_SECONDS, &reply, fds, &keeper);
         if (asked == 0)
             break;
         nanosleep(&pause, NULL);
@@ -350,7 +368,7 @@ static int take_name(const struct session_place *place, const char *name, struct
     if (lock >= 0)
         return lock;
     if (asked == -ETIMEDOUT)
-        return fail_talk(error, name, ETIMEDOUT);
+        return fail_talk(error, name, ETIMEDOUT, keeper);
     if (lock != -EWOULDBLOCK) {
         error_set(error, ERROR_SANDBOX_UNAVAILABLE, -lock, "no-session-directory",
                   "session %s: no file for it in %s: %s", QUOTE(name), QUOTE(place->path), strerror(-lock));
@@ -434,6 +452,7 @@ static int list_one(const struct session_place *place, const char *file, struct 
     struct session_entry *entry;
     int fds[JOIN_COUNT];
     char name[SESSION_NAME];
+    pid_t keeper;
     int r;
 
     if (length <= suffix || length - suffix >= sizeof(name) ||
@@ -442,7 +461,7 @@ static int list_one(const struct session_place *place, const char *file, struct 
     snprintf(name, sizeof(name), "%.*s", (int)(length - suffix), file);
     if (session_check_name(name, &ignored) < 0)
         return 0;
-    r = ask(place, name, SESSION_INFO, ANSWER_SECONDS, &reply, fds);
+    r = ask(place, name, SESSION_INFO, ANSWER_SECONDS, &reply, fds, &keeper);
     if (r < 0 && is_gone(-r))
         return 0;
     if (!array_more(entries, *count, sizeof(**entries)))
@@ -450,7 +469,7 @@ static int list_one(const struct session_place *place, const char *file, struct 
     entry = &(*entries)[(*count)++];
     *entry = (struct session_entry){0};
     if (r < 0)
-        fail_talk(&entry->why, name, -r);
+        fail_talk(&entry->why, name, -r, keeper);
     else
         entry->facts = reply.facts;
     memcpy(entry->name, name, sizeof(name));

@@ -235,10 +235,24 @@ result $? 'or for none'
 call "$confine" session allow plain 'web.test:0'
 [ "$status" -eq 125 ] && has_line 'allow: web.test:0: a rule as --allow takes it must be here'
 result $? 'what is no rule is named'
+# It ends between the keeper's answer and the links: meanwhile there is a policy to be read, of more than a pipe holds.
+call "$confine" session start brief --owner $$
+mkfifo "$dir/late"
+late() { "$confine" run -q --session brief --policy fd:9 -- true 9<"$dir/late"; }
+call late &
+waiter=$!
+exec {late}>"$dir/late"
+printf '%70000s' ' ' >&$late
+"$confine" session end brief
+echo '{"policy": 1}' >&$late
+exec {late}>&-
+wait $waiter
+has_line '"namespace-run: fatal: session: it has ended" (it ended while this run was starting; a new one: confine session start'
+result $? 'a run whose session ends while it starts is told so'
 kept=$(keeper plain)
 kill -STOP "$kept"
 call timeout 60 "$confine" session start plain --owner $$
-[ "$status" -eq 125 ] && has_line 'session plain: its keeper does not answer: '
+[ "$status" -eq 125 ] && has_line 'session plain: its keeper does not answer: ' && has_line "(process $kept keeps it: kill -CONT $kept "
 result $? 'a keeper that is stopped is not waited for without a bound'
 python3 - "$place/plain.socket" <<'END'
 import socket, sys
@@ -252,7 +266,7 @@ while True:
 END
 call timeout 60 "$confine" session list --json
 kill -CONT "$kept"
-[ "$status" -eq 125 ] && has_line 'session plain: its keeper does not answer: ' && grep -q '"name": *"sized"' "$dir/out" && ! grep -q '"name": *"plain"' "$dir/out" &&
+[ "$status" -eq 125 ] && has_line 'session plain: its keeper does not answer: ' && has_way_out && grep -q '"name": *"sized"' "$dir/out" && ! grep -q '"name": *"plain"' "$dir/out" &&
     tr -d ' \n' <"$dir/out" | grep -q '"silent":\["plain"\]'
 result $? 'nor where its queue is full; the list says that it does not answer, behind those that do'
 refused 'a proxy' 125 session-decides 'a session has no proxy' --session plain --proxy-env -- touch "$dir/ran"
