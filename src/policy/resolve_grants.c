@@ -158,8 +158,7 @@ int resolve_workspace_grant(struct resolving *resolving)
     if (!resolved->workspace)
         return error_no_memory(resolving->error);
     if (resolved->workspace_fd < 0)
-        return error_set(resolving->error, ERROR_SANDBOX_UNAVAILABLE, errno, "too-many-files",
-                         "the workspace: %s", strerror(errno));
+        return path_failed(resolving->error, "the workspace", resolved->workspace, errno);
     if (resolved->mode == MODE_DANGER_FULL_ACCESS)
         return 0;
     r = writes ? warn_unwritable(resolving, &workspace) : 0;
@@ -513,8 +512,7 @@ int resolve_cwd(struct resolving *resolving)
         opened.path = strdup(resolved->workspace);
         r = opened.path ? 0 : error_no_memory(resolving->error);
         if (r == 0 && opened.fd < 0)
-            r = error_set(resolving->error, ERROR_SANDBOX_UNAVAILABLE, errno, "too-many-files", "%s: %s",
-                          asked.by, strerror(errno));
+            r = path_failed(resolving->error, asked.by, opened.path, errno);
     } else {
         r = open_directory(resolving, &asked, NULL, &opened);
     }

@@ -392,8 +392,7 @@ static int keep_parent(struct resolving *resolving, struct hidden_parent *parent
     int fd = fd_copy(parent->fd, 3);
 
     if (fd < 0)
-        return error_set(resolving->error, ERROR_SANDBOX_UNAVAILABLE, errno, "too-many-files",
-                         "the hidden paths: %s: %s", QUOTE(parent->path), strerror(errno));
+        return path_failed(resolving->error, "the hidden paths", parent->path, errno);
     return keep_object(resolving, fd, parent->path, &st, &parent->kept);
 }
 

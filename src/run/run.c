@@ -37,8 +37,7 @@ int run_fail(struct run *run, int errnum, const char *what)
 {
     if (run->report->error.code != ERROR_NONE)
         return -errnum;
-    return error_set(&run->report->error, ERROR_SANDBOX_UNAVAILABLE, errnum, "set-up-failed", "cannot %s: %s",
-                     what, pass_strerror(errnum));
+    return run_error_errno(&run->report->error, errnum, what);
 }
 
 /* --- 0. what must be true of this process -----------------------------------------------------------------

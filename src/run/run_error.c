@@ -1,11 +1,13 @@
 /*
  * run_error.c - what went wrong with a start, in words.
  *
- * Nothing is judged by text: a link's last words are quoted for people, the reason is that it failed.
+ * No reason is judged by text: a link's last words are quoted for people, the reason is that it failed. Only
+ * the way out, which is for people as well, is looked up by how they end.
  */
 #include "run/run_error.h"
 
 #include "host/host.h"
+#include "links/pass.h"
 #include "util/util.h"
 
 #include <errno.h>
@@ -14,6 +16,53 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+
+/* What runs out on a machine that could do it otherwise. */
+static const struct {
+    int errnum;
+    const char *hint;
+} spent[] = {
+    {EAGAIN, "allow more processes (ulimit -u, or pids.max of the cgroup), or end some"},
+    {EMFILE, "allow more open files (ulimit -n)"},
+    {ENFILE, "allow more open files in all (sysctl fs.file-max), or end some processes"},
+};
+
+const char *run_error_way(int errnum)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(spent); i++)
+        if (spent[i].errnum == errnum)
+            return spent[i].hint;
+    return NULL;
+}
+
+static bool ends_with(const char *line, const char *end)
+{
+    size_t length = strlen(line), rest = strlen(end);
+
+    return length >= rest && strcmp(line + length - rest, end) == 0;
+}
+
+/* The way out for a link's last line, `NAME: fatal: WHAT: WHY`. Return: NULL: none is known for these. */
+static const char *find_way(const char *line)
+{
+    static const char ended[] = ": session: it has ended";
+
+    if (ends_with(line, ended))
+        return "it ended while this run was starting; a new one: confine session start NAME";
+    for (size_t i = 0; i < ARRAY_SIZE(spent); i++)
+        if (ends_with(line, strerror(spent[i].errnum)))
+            return spent[i].hint;
+    return NULL;
+}
+
+int run_error_errno(struct error *error, int errnum, const char *what)
+{
+    const char *way = run_error_way(errnum);
+
+    error_set(error, ERROR_SANDBOX_UNAVAILABLE, errnum, "set-up-failed", "cannot %s: %s", what,
+              pass_strerror(errnum));
+    return way ? error_hint(error, "%s", way) : -errnum;
+}
 
 int run_error_spawn(struct error *error, int errnum, const char *cwd)
 {
@@ -28,18 +77,16 @@ int run_error_spawn(struct error *error, int errnum, const char *cwd)
                   "cannot enter %s, or not execute the launcher: %s", QUOTE(cwd), strerror(errnum));
         return error_hint(error, "choose another start directory with --chdir");
     default:
-        error_set(error, ERROR_SANDBOX_UNAVAILABLE, errnum, "set-up-failed", "cannot start the launcher: %s",
-                  strerror(errnum));
-        return error_hint(error,
-                          errnum == EAGAIN
-                              ? "allow more processes (ulimit -u, or pids.max of the cgroup), or end some"
-                              : "`confine probe` says what this machine can do");
+        run_error_errno(error, errnum, "start the launcher");
+        return run_error_way(errnum) ? -errnum
+                                     : error_hint(error, "`confine probe` says what this machine can do");
     }
 }
 
 int run_error_link(struct error *error, const char *words)
 {
     size_t length = strcspn(words, "\n");
+    const char *way;
     char line[1024];
 
     if (length >= sizeof(line))
@@ -52,6 +99,9 @@ int run_error_link(struct error *error, const char *words)
     else
         error_set(error, ERROR_SANDBOX_UNAVAILABLE, EPROTO, "link-failed", "%s",
                   text_quote((char[900]){0}, 900, line, 800));
+    way = find_way(line);
+    if (way)
+        return error_hint(error, "%s", way);
     if (host_is_filtered())
         return error_hint(
             error, "confine runs under a system call filter, as containers have one: where that refuses "

@@ -38,8 +38,7 @@
 
 int session_keeper_fail(struct error *error, int errnum, const char *what)
 {
-    return error_set(error, ERROR_SANDBOX_UNAVAILABLE, errnum, "set-up-failed", "cannot %s: %s", what,
-                     strerror(errnum));
+    return run_error_errno(error, errnum, what);
 }
 
 /* The chain ended without the word: say what its last ones were. */

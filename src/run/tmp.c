@@ -14,6 +14,7 @@
 #include "run/tmp.h"
 
 #include "run/helper.h"
+#include "run/run_error.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -41,9 +42,12 @@ static const char *find_parent(const struct resolved *resolved)
 static int fail(struct error *error, const char *what, const char *where)
 {
     bool missing = errno == ENOENT && strcmp(where, "/tmp") == 0;
+    const char *way = run_error_way(errno);
 
     error_set(error, ERROR_SANDBOX_UNAVAILABLE, errno, "no-temp-directory",
               "cannot %s a private temp directory in %s: %s", what, QUOTE(where), strerror(errno));
+    if (way)
+        return error_hint(error, "%s", way);
     return error_hint(error, "%sset TMPDIR to a directory where you may write, or give --tmp DIR",
                       missing ? "make it (mkdir -m 1777 /tmp), or " : "");
 }

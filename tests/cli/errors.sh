@@ -67,7 +67,25 @@ else
     wrapper=(bash -c 'ulimit -u 1; exec "$@"' sh)
     refused "no process more" 125 set-up-failed "ulimit -u" $backend -w . -- "${ran[@]}"
     wrapper=()
+    # The links behind it start processes as well. In a namespace for users of its own these are counted from none.
+    if unshare --user --map-current-user true 2>/dev/null; then
+        for number in 1 2 3 4 5 6; do
+            call unshare --user --map-current-user bash -c 'ulimit -u $0; exec "$@"' $number "$confine" run $backend -w . -- true
+            [ "$status" -eq 0 ] || { [ "$status" -eq 125 ] && has_line "ulimit -u"; } || why "with $number: $status"
+            grep -q '"[a-z]*-run: fatal: ' "$dir/err" && linked=$number
+        done
+        [ ! -s "$dir/why" ] && [ -n "${linked-}" ]
+        result $? "nor for a link"
+    else
+        skip "nor for a link" "user namespaces are refused here"
+    fi
 fi
+for number in $(seq 18 2 40); do
+    call bash -c 'ulimit -n $0; exec "$@"' $number "$confine" run $backend -w . -- true
+    [ "$status" -eq 0 ] || { [ "$status" -eq 125 ] && has_line "ulimit -n"; } || why "with $number: $status: $(cat "$dir/err")"
+done
+[ ! -s "$dir/why" ]
+result $? "too few open files, wherever they run out"
 
 # --- grants and policies
 refused "missing grant" 125 path-missing "$dir/nowhere" $backend -w . --write "$dir/nowhere" -- "${ran[@]}"
