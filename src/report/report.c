@@ -365,6 +365,17 @@ static void add_absent(const struct report *report, struct sentences *sentences)
     text_free(&options);
 }
 
+/* The kernel tells only the program of a write that was too long: that may have been why it failed. */
+static void add_file_size(const struct report *report, struct sentences *sentences)
+{
+    if (report->outcome.kind != OUTCOME_EXITED || report->outcome.status == 0 || !report->resolved ||
+        report->resolved->policy->limit_file_size == 0)
+        return;
+    add_sentence(sentences, report->outcome.status == 128 + SIGXFSZ
+                                ? " A program in it was ended by the limit file_size (SIGXFSZ)."
+                                : " The limit file_size is met unseen: \"File too large\" would be that.");
+}
+
 static void add_planted(const struct planted_list *planted, struct sentences *sentences)
 {
     size_t moved = 0;
@@ -412,4 +423,5 @@ void report_summary(const struct report *report, char *buffer, size_t size)
     add_approvals(report, &sentences);
     add_absent(report, &sentences);
     add_denials(report, &sentences);
+    add_file_size(report, &sentences);
 }

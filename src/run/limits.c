@@ -17,6 +17,7 @@
 #include "run/supervise.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -318,10 +319,25 @@ void limits_own_files(const struct policy *policy, bool on)
 
 /* --- afterwards ----------------------------------------------------------------------------------------- */
 
-int limits_tell(const struct limits *limits, struct strings *warnings)
+/* A program that a shell or make waited for is theirs to tell of: by this status, if at all. */
+static int tell_file_size(const struct limits *limits, const struct outcome *outcome,
+                          struct strings *warnings)
+{
+    if (outcome->kind != OUTCOME_EXITED || outcome->status != 128 + SIGXFSZ ||
+        limits->resolved->policy->limit_file_size == 0)
+        return 0;
+    return strings_addf(warnings,
+                        "limit-reached: file_size: status %d says that a program in it was ended by SIGXFSZ, "
+                        "at a file as large as --limit file_size allows",
+                        outcome->status);
+}
+
+int limits_tell(const struct limits *limits, const struct outcome *outcome, struct strings *warnings)
 {
     uint64_t refused;
 
+    if (tell_file_size(limits, outcome, warnings) < 0)
+        return -ENOMEM;
     if (!limits->armed || !has_limit(limits, CGROUP_PROCESSES) ||
         cgroup_refused(limits->groups.of[CGROUP_PROCESSES], &refused) != 0 || refused <= limits->refused)
         return 0;

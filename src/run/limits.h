@@ -7,6 +7,7 @@
 
 #include "kernel/cgroup.h"
 #include "plan/plan.h"
+#include "report/report.h"
 #include "run/part.h"
 
 struct limits {
@@ -65,7 +66,7 @@ void limits_explain(const struct limits *limits, bool started, struct error *err
 void limits_own_files(const struct policy *policy, bool on);
 
 /* limits_tell() - what a person should know of after the run, into @warnings. Return: 0 or -ENOMEM. */
-int limits_tell(const struct limits *limits, struct strings *warnings);
+int limits_tell(const struct limits *limits, const struct outcome *outcome, struct strings *warnings);
 
 /* limits_remove() - remove the groups. Return: 0, or a negative errno with @error: something is left. */
 int limits_remove(struct limits *limits, struct error *error);

@@ -363,7 +363,7 @@ static void clean_up(struct run *run)
 {
     struct error error = {0};
 
-    limits_tell(&run->limits, &run->report->warnings);
+    limits_tell(&run->limits, &run->report->outcome, &run->report->warnings);
     if (limits_remove(&run->limits, &error) < 0)
         strings_addf(&run->report->warnings, "%s: %s", error.reason, error.message);
     approval_free(&run->approval);

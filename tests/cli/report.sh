@@ -26,6 +26,16 @@ is "effective mode" .mode.effective workspace-write
 is "somebody observed" .denials.channel observer
 is "nothing was lost" .denials.lost 0
 is "nothing was refused" .denials.items "[]"
+# A child that a limit ends is its parent's to tell of. A shell does, by its status.
+for words in 'exec 2>/dev/null; head -c 4096 /dev/zero >x; exit $?' 'exec 2>/dev/null; head -c 4096 /dev/zero >x; exit 1'; do
+    case $words in *1) status=1 ;; *) status=153 ;; esac
+    runs "a child that ends by SIGXFSZ: $words" $status exited -w . --limit file_size=1K -- sh -c "$words"
+    python3 -c 'import json, sys
+r = json.load(open(sys.argv[1]))
+told = any(w.startswith("limit-reached: file_size: ") for w in r["warnings"])
+sys.exit(0 if told == (sys.argv[2] == "153") and "limit file_size" in r["summary"] else str((r["warnings"], r["summary"])))' "$dir/report" $status 2>>"$dir/why"
+    result $? "what the report says of the limit"
+done
 runs "without an observer" 0 exited -w . --denials off -- true
 is "no observer, and none pretended" .denials.channel none
 is "nothing is said to be complete" .denials.complete False
