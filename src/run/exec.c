@@ -58,7 +58,7 @@ int run_exec(struct plan *plan, const struct resolved *resolved, const struct ho
             r = -errno;
         if (r == 0)
             r = -chain_exec(launch.argv.items, launch.env.items);
-        return run_error_exec(error, -r, command[0], resolved->cwd_fd, resolved->env.items, false);
+        return run_error_exec(error, -r, command[0], resolved, false);
     }
     launcher = launcher_open(resolved, "confine-launch", error);
     if (launcher < 0)

@@ -396,8 +396,8 @@ static int exit_status(struct run *run, int exec_errno)
         return 128 + SIGKILL;
     case OUTCOME_NOT_STARTED:
         if (exec_errno)
-            return run_error_exec(&run->report->error, exec_errno, run->command[0], run->resolved->cwd_fd,
-                                  run->resolved->env.items, run->plan->own_tmp);
+            return run_error_exec(&run->report->error, exec_errno, run->command[0], run->resolved,
+                                  run->plan->own_tmp);
         break;
     }
     return LINK_FAILED;

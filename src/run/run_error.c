@@ -7,6 +7,7 @@
 #include "run/run_error.h"
 
 #include "host/host.h"
+#include "kernel/object.h"
 #include "links/pass.h"
 #include "util/util.h"
 
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* What runs out on a machine that could do it otherwise. */
 static const struct {
@@ -149,21 +151,54 @@ static bool find_outside(char *const *env, const char *command, char *path, size
     return false;
 }
 
-int run_error_exec(struct error *error, int errnum, const char *command, int cwd_fd, char *const *env,
+/* The entry by which COMMAND is hidden, with what it hides. Return: NULL: none, or it cannot be told. */
+static const struct hidden *find_hidden(const struct resolved *resolved, const char *command)
+{
+    _cleanup_fd_ int fd = object_open(resolved->cwd_fd, command, 0, 0);
+    char path[PATH_MAX];
+    ssize_t length = fd < 0 ? -1 : readlink(FD_NAME(fd), path, sizeof(path));
+
+    if (length < 0 || (size_t)length >= sizeof(path))
+        return NULL;
+    path[length] = '\0';
+    for (size_t i = 0; i < resolved->hidden_count; i++)
+        if (!resolved->hidden[i].held && resolved->hidden[i].source.listed &&
+            path_contains(resolved->hidden[i].path, path))
+            return &resolved->hidden[i];
+    return NULL;
+}
+
+static int fail_hidden(struct error *error, int errnum, const char *command, const struct resolved *resolved,
+                       const struct hidden *hidden)
+{
+    struct text source = {0};
+
+    resolved_source(resolved, &hidden->source, &source);
+    error_set(error, ERROR_COMMAND_NOT_EXECUTABLE, errnum, "hidden", "cannot run %s: it is hidden as %s, %s",
+              QUOTE(command), QUOTE(hidden->path), source.data ? source.data : "?");
+    text_free(&source);
+    error_hint(error, "take that out, or show it: --show %s", QUOTE(hidden->path));
+    return 126;
+}
+
+int run_error_exec(struct error *error, int errnum, const char *command, const struct resolved *resolved,
                    bool view)
 {
     const char *reason = "not-executable", *why = strerror(errnum), *hint = NULL;
     int status = 126;
     char outside[PATH_MAX];
+    const struct hidden *hidden;
     struct stat object;
     bool by_path = !strchr(command, '/');
-    bool there = !by_path && fstatat(cwd_fd, command, &object, 0) == 0;
+    bool there = !by_path && fstatat(resolved->cwd_fd, command, &object, 0) == 0;
 
-    if (by_path && find_outside(env, command, outside, sizeof(outside), &object)) {
+    if (by_path && find_outside(resolved->env.items, command, outside, sizeof(outside), &object)) {
         there = true;
         command = outside;
     }
-
+    hidden = there && (errnum == ENOENT || errnum == EACCES) ? find_hidden(resolved, command) : NULL;
+    if (hidden)
+        return fail_hidden(error, errnum, command, resolved, hidden);
     for (size_t i = 0; i < ARRAY_SIZE(causes); i++)
         if (causes[i].errnum == (there && S_ISDIR(object.st_mode) ? EISDIR : errnum)) {
             reason = causes[i].reason;
@@ -176,7 +211,7 @@ int run_error_exec(struct error *error, int errnum, const char *command, int cwd
         reason = "not-in-view";
         why = "it, or the interpreter that it names, is not there inside: hidden, or in /tmp, /run or "
               "/dev/shm, which are private";
-        hint = "show it with --read PATH, or put it into the workspace";
+        hint = "`confine policy PATH` says which; show it with --read PATH, or put it into the workspace";
         status = 126;
     } else if (there && errnum == ENOENT) {
         reason = "interpreter-missing";

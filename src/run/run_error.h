@@ -4,6 +4,7 @@
 #ifndef CONFINE_RUN_RUN_ERROR_H
 #define CONFINE_RUN_RUN_ERROR_H
 
+#include "policy/resolve.h"
 #include "util/error.h"
 
 /* run_error_way() - the way out where something has run out: processes, open files. Return: static; NULL: it
@@ -21,13 +22,12 @@ int run_error_link(struct error *error, const char *words);
 
 /*
  * run_error_exec() - the command could not be executed.
- * @cwd_fd: its start directory, to look at a relative name
- * @env: its environment, to look for a name by PATH
+ * @resolved: with its start directory, its environment with PATH, and what is hidden
  * @view: places are private inside, so that what is there out here may be missing
  *
  * Return: 127 when there is no such command, else 126.
  */
-int run_error_exec(struct error *error, int errnum, const char *command, int cwd_fd, char *const *env,
+int run_error_exec(struct error *error, int errnum, const char *command, const struct resolved *resolved,
                    bool view);
 
 #endif

@@ -50,8 +50,7 @@ int run_unconfined(struct run *run)
         return LINK_FAILED;
     run->pid = spawn_chain(-1, &run->launch, standard, run->resolved->cwd_fd, enter_unconfined, run);
     if (run->pid < 0)
-        return run_error_exec(&run->report->error, (int)-run->pid, run->command[0], run->resolved->cwd_fd,
-                              run->resolved->env.items, false);
+        return run_error_exec(&run->report->error, (int)-run->pid, run->command[0], run->resolved, false);
     run->becoming = run->pid;
     relays_handed_over(&run->relays);
     if (limits_joined(&run->limits, &run->report->error) < 0) { /* it has ended before its exec */

@@ -125,6 +125,20 @@ if "$confine" run -q -b namespace -- true 2>/dev/null; then
 else
     skip "the line of the strongest backend that cannot do it" "no backend namespace"
 fi
+echo "{\"policy\": 1, \"hide\": [\"$dir/shown\"]}" >"$dir/w/.confine.json"
+mkdir "$dir/shown" && cp "$(type -P true)" "$dir/shown/program"
+for each in landlock namespace; do
+    if ! backend_works $each; then
+        skip "a command that the workspace's policy hides, $each" "no backend $each"
+        continue
+    fi
+    refused "a command that the workspace's policy hides, $each" 126 hidden \
+        "cannot run $dir/shown/program: it is hidden as $dir/shown, from $dir/w/.confine.json:1:24 (take that out, or show it: --show $dir/shown)" \
+        -b $each -w . --read "$dir" -- "$dir/shown/program"
+    PATH=$PATH:$dir/shown refused "and by PATH, $each" 126 hidden "$dir/w/.confine.json:1:24" -b $each -w . --read "$dir" -- program
+    call "$confine" run -q -b $each -w . --read "$dir" --show "$dir/shown" -- "$dir/shown/program"
+    result $status "what it says is the way out, $each"
+done
 rm "$dir/w/.confine.json"
 echo '{"policy": 1, "require": ["later.exec"]}' >"$dir/p.json"
 refused "what a policy requires and nothing holds" 125 looked-at-when-ended "; $dir/p.json:1:27 asks for it" $backend --policy "$dir/p.json" -w . -- "${ran[@]}"
