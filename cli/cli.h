@@ -65,4 +65,8 @@ void cli_say(struct text *text);
 /* help_command() - the help of one command, or of confine itself when NULL. */
 void help_command(const struct command *command, struct text *text);
 
+/* help_topic() - the help of what is no command: `limits`, `report`. Return: whether there is such a topic.
+ */
+bool help_topic(const char *name, struct text *text);
+
 #endif

@@ -65,7 +65,10 @@ const struct command command_table[] = {
      .run = command_learn,
      .usage = "[OPTIONS] [--verify] -- COMMAND [ARG]...",
      .what = "run a command, and propose the smallest policy that it needs"},
-    {.name = "help", .run = command_help, .usage = "[COMMAND]", .what = "print the options of a command"},
+    {.name = "help",
+     .run = command_help,
+     .usage = "[COMMAND | TOPIC]",
+     .what = "print the options of a command, or what belongs to a topic"},
     {.name = "serve", .later = true},
     {0},
 };
@@ -253,7 +256,7 @@ int command_help(char **argv, char **envp)
 
     (void)envp;
     if (argv[0] && !command)
-        return fail_command(argv, true);
+        return help_topic(argv[0], &text) ? cli_print(&text) : fail_command(argv, true);
     if (command && command->later)
         return fail_later(command);
     help_command(command, &text);

@@ -19,6 +19,20 @@ for name in confine run exec plan probe policy session check mcp fence learn; do
     result $? "help of $name is not wide"
 done
 
+# What is no command: every topic that is named has a text and a manual, and the surfaces are those of the report.
+for topic in $("$confine" help | sed -n 's/^  confine help \([a-z]*|[a-z|]*\)$/\1/p' | tr '|' ' '); do
+    topics=$((${topics-0} + 1))
+    call "$confine" help "$topic"
+    page=$(sed -n 's/^Manual: \([a-z-]*\)(\([0-9]\)).*/\1.\2/p' "$dir/out")
+    [ "$status" -eq 0 ] && [ "$(wc -l <"$dir/out")" -gt 8 ] && [ -n "$page" ] && [ -s "$here/../../docs/man/$page" ] && ! grep -q '.\{81\}' "$dir/out"
+    result $? "help $topic"
+done
+[ "${topics-0}" -eq 7 ]
+result $? "the topics are named"
+call "$confine" help surfaces
+[ "$(sed -n 's/^  \([a-z_]*\.[a-z_]*\) .*/"\1"/p' "$dir/out" | paste -sd, | sed 's/,/, /g')" = "$(grep -o '"fs.read", [^]]*' "$here/../../docs/report.schema.json" | head -n 1)" ]
+result $? "help surfaces has those of a report"
+
 # Every option of the contract, with its letter. What this version refuses is known all the same.
 contract='m,mode w,workspace C,chdir read readable write hide show protect unprotect socket caches tmp device
     n,network allow proxy-env upstream forward publish b,backend open require approved-mode policy env unset-env
