@@ -3,6 +3,28 @@
 # Should:  complete commands, options, their words and paths, and behind `--` the command that is to run.
 # Mustn't: run anything but `confine help` and `confine session list`.
 
+# _confine_many WORD WORDS: one of these more, behind those that stand there already
+_confine_many() {
+    local before=
+    [[ $1 != *,* ]] || before=${1%,*},
+    mapfile -t COMPREPLY < <(compgen -P "$before" -W "$2" -- "${1##*,}")
+}
+
+# The names that --open and --require take, for the form of the value.
+_confine_surfaces() {
+    "$program" help surfaces 2>/dev/null | sed -n 's/^  \([a-z_]*\.[a-z_]*\) .*/\1/p'
+    [[ $1 != full* ]] || { echo full; "$program" help surfaces 2>/dev/null | sed -n 's/^\([a-z]*\):$/\1/p'; }
+}
+
+# The policies of the user that have a name.
+_confine_policies() {
+    local file
+    for file in ~/.config/confine/*.json; do
+        file=${file##*/} file=${file%.json}
+        [[ $file == '*' ]] || echo "$file"
+    done
+}
+
 # _confine_value FORM WORD: what stands for a value in the help, `private|host|off`, `DIR`, `FILE|fd:N`
 _confine_value() {
     local form=$1 word=$2
@@ -13,7 +35,13 @@ _confine_value() {
     compopt -o filenames 2>/dev/null
     case $form in
     DIR) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
+    'FILE|NAME|'*) mapfile -t COMPREPLY < <(compgen -f -- "$word"; compgen -W "$(_confine_policies)" -- "$word") ;;
     PATH | *FILE* | *DIR*) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+    *SURFACE*) _confine_many "$word" "$(_confine_surfaces "$form")" ;;
+    KEY=*)
+        compopt -o nospace 2>/dev/null
+        _confine_many "$word" 'time= memory= processes= output= file_size= tmp_size= cpu='
+        ;;
     *[A-Z]*) ;; # a number, a rule, a name: nobody knows which
     *) mapfile -t COMPREPLY < <(compgen -W "${form//|/ }" -- "$word") ;;
     esac
@@ -39,7 +67,7 @@ _confine() {
         return
     fi
     if [[ ${COMP_WORDS[1]} == help ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "$("$program" --help 2>/dev/null | sed -n 's/^  confine \([a-z]*\) .*/\1/p')" -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "$("$program" --help 2>/dev/null | sed -n 's/^  confine help \(.*|.*\)/\1/; t topics; s/^  confine \([a-z]*\) .*/\1/p; b; :topics; s/|/ /gp')" -- "$word")
         return
     fi
     help=$("$program" help "${COMP_WORDS[1]}" 2>/dev/null) || return

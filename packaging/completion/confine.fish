@@ -20,15 +20,38 @@ function __confine_options --argument-names program command
         END { tell() }'
 end
 
+# One of the words more, behind those that stand there already.
+function __confine_many --argument-names word
+    set -l before (string match -r '^.*,' -- $word)
+    printf "$before%s\n" $argv[2..]
+end
+
+# The names that --open and --require take, for the form of the value.
+function __confine_surfaces --argument-names program form
+    set -l help ($program help surfaces 2>/dev/null)
+    string replace -r -f '^  ([a-z_]+\.[a-z_]+) .*' '$1' -- $help
+    if string match -q 'full*' -- $form
+        echo full
+        string replace -r -f '^([a-z]+):$' '$1' -- $help
+    end
+end
+
 # What stands for a value in the help: `private|host|off`, `DIR`, `FILE|fd:N`.
-function __confine_value --argument-names form word
+function __confine_value --argument-names program form word
     switch $form
         case MODE
             set form 'read-only|workspace-write|danger-full-access'
         case NAME
             set form 'auto|namespace|bubblewrap|landlock|custom|refuse'
     end
-    if test "$form" = DIR
+    if string match -q '*SURFACE*' -- $form
+        __confine_many "$word" (__confine_surfaces $program $form)
+    else if string match -q 'KEY=*' -- $form
+        __confine_many "$word" time= memory= processes= output= file_size= tmp_size= cpu=
+    else if string match -q 'FILE|NAME|*' -- $form
+        __fish_complete_path "$word" ''
+        path basename ~/.config/confine/*.json | string replace -r '\.json$' ''
+    else if test "$form" = DIR
         __fish_complete_directories "$word" ''
     else if string match -q -r '^PATH$|FILE|DIR' -- "$form"
         __fish_complete_path "$word" ''
@@ -51,17 +74,18 @@ function __confine_complete
         return
     end
     if test (count $words) -eq 1
-        $program --help 2>/dev/null | string replace -r -f '^  confine (?:-., )?([a-z-]+) *(.*)' '$1\t$2'
+        $program --help 2>/dev/null | string replace -r -f '^  confine (?:-., )?([a-z-]+) *([^|]*)$' '$1\t$2'
         return
     end
     if test "$words[2]" = help
-        $program --help 2>/dev/null | string replace -r -f '^  confine ([a-z]+) +(.*)' '$1\t$2'
+        $program --help 2>/dev/null | string replace -r -f '^  confine ([a-z]+) +([^|]*)$' '$1\t$2'
+        $program --help 2>/dev/null | string replace -r -f '^  confine help (.*\|.*)' '$1' | string split '|'
         return
     end
     set -l options (__confine_options $program $words[2])
     set -l before $words[-1]
     if set -l parts (string match -r '^(--[a-z-]+)=(.*)' -- $word)
-        for value in (__confine_value (string match -r -g "^[^\t]*\t$parts[2]\t([^\t]*)" -- $options) $parts[3])
+        for value in (__confine_value $program (string match -r -g "^[^\t]*\t$parts[2]\t([^\t]*)" -- $options) $parts[3])
             echo "$parts[2]=$value"
         end
         return
@@ -72,7 +96,7 @@ function __confine_complete
         if test "$before" = --session
             __confine_sessions $program
         else
-            __confine_value $column[3] $word
+            __confine_value $program $column[3] $word
         end
         return
     end

@@ -9,11 +9,37 @@ _confine_action() {
     case $1 in
     MODE) action='(read-only workspace-write danger-full-access)' ;;
     NAME) action='(auto namespace bubblewrap landlock custom refuse)' ;;
+    *SURFACE*) action="_sequence _confine_surfaces ${1%%\|*}" ;;
+    KEY=*) action='_confine_limits' ;;
+    'FILE|NAME|'*) action='_confine_policies' ;;
     DIR) action='_directories' ;;
     PATH | *FILE* | *DIR*) action='_files' ;;
     *[A-Z]*) action=' ' ;; # a number, a rule, a name: nobody knows which
     *) action="(${1//|/ })" ;;
     esac
+}
+
+# The names that --open and --require take; the first word is `full` where a group does as well.
+_confine_surfaces() {
+    local wide=$1 help
+    shift
+    local -a names
+    help=$($confine_program help surfaces 2>/dev/null)
+    names=(${(f)"$(sed -n 's/^  \([a-z_]*\.[a-z_]*\) .*/\1/p' <<<$help)"})
+    [[ $wide != full ]] || names+=(full ${(f)"$(sed -n 's/^\([a-z]*\):$/\1/p' <<<$help)"})
+    compadd "$@" -a names
+}
+
+_confine_limits() {
+    compset -P '*,'
+    compadd -S '' -- time= memory= processes= output= file_size= tmp_size= cpu=
+}
+
+# A file, or one of the policies of the user that have a name.
+_confine_policies() {
+    local -a names=(~/.config/confine/*.json(N:t:r))
+    compadd -a names
+    _files
 }
 
 _confine_sessions() {
@@ -53,7 +79,7 @@ _confine_options() {
 }
 
 _confine() {
-    local program=$words[1] command=$words[2] dashes=${words[(i)--]}
+    local program=$words[1] confine_program=$words[1] command=$words[2] dashes=${words[(i)--]}
     local -a specs commands
     if ((dashes < CURRENT)); then
         words=("${(@)words[dashes + 1,-1]}")
@@ -63,7 +89,8 @@ _confine() {
     fi
     if ((CURRENT == 2)) || [[ $command == help ]]; then
         commands=(${(f)"$($program --help 2>/dev/null | sed -n 's/^  confine \(-., \)\{0,1\}\([a-z-]*\) *\(.*\)/\2:\3/p')"})
-        ((CURRENT == 2)) || commands=(${commands:#-*})
+        commands=(${commands:#help:*\|*})
+        ((CURRENT == 2)) || commands=(${commands:#-*} ${(s:|:)"$($program --help 2>/dev/null | sed -n 's/^  confine help \(.*|.*\)/\1/p')"})
         _describe -t commands command commands
         return
     fi

@@ -30,6 +30,25 @@ offers "directories alone" "a dir" run -w a
 offers "files" "a dir,a file" run --read a
 offers "a file where it can be something else" "a dir,a file" run --report a
 offers "nothing where anything can stand" "" run --timeout 1
+offers "a surface" ipc.keyring,ipc.mqueue,ipc.sysv run --open ipc.
+offers "a group" ipc,ipc.keyring,ipc.mqueue,ipc.sysv run --require ipc
+offers "one more of them" net.tcp,fs.read run --require net.tcp,fs.rea
+offers "and behind an equals sign" full run --require = fu
+offers "a limit" file_size= run --limit fi
+offers "one more limit" time=1s,cpu= run --limit time=1s,cp
+# What is offered is taken, and every key that the help names is offered.
+COMP_WORDS=(confine run --limit "") COMP_CWORD=3
+_confine "$confine"
+for key in "${COMPREPLY[@]}"; do
+    call "$confine" policy --limit "${key}1"
+    [ "$status" -eq 0 ] || why "$key"
+    "$confine" help run | grep -q "[ ]${key%=}\b" || why "$key is not in the help"
+done
+[ ! -s "$dir/why" ] && [ ${#COMPREPLY[@]} -eq "$("$confine" policy --json | grep -cE '"limits.(time|memory|processes|output|file_size|tmp_size|cpu)"')" ]
+result $? "the keys of --limit"
+mkdir -p "$HOME/.config/confine" && echo '{"policy": 1}' >"$HOME/.config/confine/agent.json"
+offers "a policy by name, and files" "a dir,a file,agent" run --policy a
+offers "a topic" limits help li
 offers "what a session can do" allow,end,list,start session ""
 offers "a command to ask about" mcp help m
 offers "paths to ask about" "a dir,a file" policy -w . a
@@ -76,6 +95,14 @@ for shell in fish zsh; do
     in_shell "directories alone" "a dir" "confine run -w a"
     in_shell "files" "a dir,a file" "confine run --read a"
     in_shell "nothing where anything can stand" "" "confine run --timeout 1"
+    in_shell "a surface" ipc.keyring,ipc.mqueue,ipc.sysv "confine run --open ipc."
+    in_shell "a group" ipc,ipc.keyring,ipc.mqueue,ipc.sysv "confine run --require ipc"
+    in_shell "a limit" file_size= "confine run --limit fi"
+    [ $shell = zsh ] || in_shell "one more limit" time=1s,cpu= "confine run --limit time=1s,cp" # zsh shows the last one alone
+    [ $shell != zsh ] || in_shell "one more limit" cpu= "confine run --limit time=1s,cp"
+    in_shell "one more of them" $([ $shell = zsh ] || echo net.tcp,)fs.read "confine run --require net.tcp,fs.rea"
+    in_shell "a policy by name, and files" "a dir,a file,agent" "confine run --policy a"
+    in_shell "a topic" limits "confine help li"
     in_shell "what a session can do" allow,end,list,start "confine session "
     in_shell "a command to ask about" mcp "confine help m"
     in_shell "paths to ask about" "a dir,a file" "confine policy -w . a"
