@@ -7,7 +7,7 @@
  */
 #include "report/report.h"
 
-#include <signal.h>
+#include <stddef.h>
 #include <string.h>
 
 #define SUMMARY_MAX     600 /* bytes, NUL included */
@@ -365,15 +365,27 @@ static void add_absent(const struct report *report, struct sentences *sentences)
     text_free(&options);
 }
 
-/* The kernel tells only the program of a write that was too long: that may have been why it failed. */
-static void add_file_size(const struct report *report, struct sentences *sentences)
+/* Limits that are met between the kernel and a program alone: that may have been why it failed. */
+static void add_unseen_limits(const struct report *report, struct sentences *sentences)
 {
-    if (report->outcome.kind != OUTCOME_EXITED || report->outcome.status == 0 || !report->resolved ||
-        report->resolved->policy->limit_file_size == 0)
+    static const struct {
+        const char *name, *words;
+        size_t limit; /* in the policy */
+    } rows[] = {
+        {"file_size", "File too large", offsetof(struct policy, limit_file_size)},
+        {"tmp_size", "No space left on device", offsetof(struct policy, limit_tmp_size)},
+        {"processes", "Resource temporarily unavailable", offsetof(struct policy, limit_processes)},
+    };
+
+    if (report->outcome.kind != OUTCOME_EXITED || report->outcome.status == 0 || !report->resolved)
         return;
-    add_sentence(sentences, report->outcome.status == 128 + SIGXFSZ
-                                ? " A program in it was ended by the limit file_size (SIGXFSZ)."
-                                : " The limit file_size is met unseen: \"File too large\" would be that.");
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        uint64_t limit;
+
+        memcpy(&limit, (const char *)report->resolved->policy + rows[i].limit, sizeof(limit));
+        if (limit > 0)
+            add_sentence(sentences, " \"%s\" may have been the limit %s.", rows[i].words, rows[i].name);
+    }
 }
 
 static void add_planted(const struct planted_list *planted, struct sentences *sentences)
@@ -423,5 +435,5 @@ void report_summary(const struct report *report, char *buffer, size_t size)
     add_approvals(report, &sentences);
     add_absent(report, &sentences);
     add_denials(report, &sentences);
-    add_file_size(report, &sentences);
+    add_unseen_limits(report, &sentences);
 }
