@@ -16,6 +16,7 @@ static const struct foreign {
     const char *word;
     const char *ours;
 } foreign_table[] = {
+    {"allow-net", "write --allow NAME"},
     {"bind", "write --write PATH, or --workspace DIR"},
     {"cap-drop", "it is so without an option"},
     {"clearenv", "write --clean-env"},
@@ -25,11 +26,14 @@ static const struct foreign {
     {"dev-bind", "write --device PATH"},
     {"die-with-parent", "it is so without an option"},
     {"dry-run", "write confine plan, with the same words"},
+    {"expose", "write --publish PORT for a server inside, --forward PORT for one of this machine"},
     {"file-size", "write --limit file_size=SIZE"},
     {"memory", "write --limit memory=SIZE"},
     {"new-session", "write --tty private"},
     {"no-network", "it is so without --network and --allow"},
     {"output", "write --report FILE for the report, --limit output=SIZE for a limit"},
+    {"pids-limit", "write --limit processes=COUNT"},
+    {"port", "write --publish PORT for a server inside, --forward PORT for one of this machine"},
     {"proc", "a view has a /proc of its own"},
     {"processes", "write --limit processes=COUNT"},
     {"read-only", "it is so without --workspace and --mode"},
@@ -46,6 +50,7 @@ static const struct foreign {
     {"version", "write confine --version"},
     {"volume", "write --write PATH, or --workspace DIR"},
     {"workdir", "write --chdir DIR"},
+    {"writable", "write --write PATH, or --workspace DIR"},
 };
 
 /* An option of another command: a report is what people look for by --json. */

@@ -546,6 +546,8 @@ int policy_read_open(struct policy *policy, int fd, struct reading_file *file, s
     result = document_parse(&reading.document, reading.name, text, length, error);
     if (result == 0)
         result = read_root(&reading);
+    else if (error->code == ERROR_POLICY_INVALID && !*error->hint && file->layer != LAYER_WORKSPACE)
+        error_hint(error, "a policy is JSON, without comments; see confine-policy(5)");
     document_free(&reading.document);
     return result;
 }

@@ -39,6 +39,9 @@ for name in run exec plan; do
 done
 usage "corrected line is quoted" "-- sh -c 'echo \$HOME'" run sh -c 'echo $HOME'
 usage "newline in an option" '\x0a' run $'--x\ny' -- touch "$dir/ran"
+usage "a port, as elsewhere" "(write --publish PORT for a server inside, --forward PORT" run --port 3000 -- touch "$dir/ran"
+printf 'policy: 1\nmode: read-only\n' >"$dir/policy.yaml"
+usage "a policy that is no JSON" "policy.yaml:1:1: invalid token at policy (a policy is JSON" run --policy "$dir/policy.yaml" -- touch "$dir/ran"
 usage "probe takes no words" "takes no such word" probe x
 usage "probe: unknown backend" "there is no backend" probe --backend lndlock
 usage "policy: path below a file" "Not a directory" policy /etc/passwd/x
