@@ -159,6 +159,9 @@ async function throws(work, match) {
 async function mistakes() {
   for (const [command, options] of [['ls'], [[]], [['a\0b']], [['ls'], { report: 'x' }], [['ls'], { write: ['a\0b'] }], [['ls'], { env: { A: true } }], [['ls'], { mode: {}.x, timeout: NaN }]])
     await throws(() => confine.start(command, { program: PROGRAM, ...options }), (error) => error instanceof TypeError);
+  for (const [options, said] of [[{ cwd: '/' }, 'did you mean chdir?'], [{ workspce: '.' }, 'did you mean workspace?'], [{ clean_env: true }, 'did you mean cleanEnv?'],
+    [{ worksapce: '.' }, 'did you mean workspace?'], [{ nothing: 1 }, 'confine-run(1)'], [{ policy: './agent.json' }, 'JSON.parse()']])
+    await throws(() => confine.start(['ls'], { program: PROGRAM, ...options }), (error) => error instanceof TypeError && error.message.includes(said));
   await throws(() => confine.run(['ls'], { program: '/nowhere/confine' }), ({ code }) => code === 'ENOENT');
   await throws(() => confine.run(['ls'], { program: PROGRAM, directory: '/nowhere/at/all' }), ({ code, message }) => code === 'ENOENT' && message.includes('/nowhere/at/all'));
   const hinted = await confine.run(['ls'], { program: PROGRAM, workspace: '/nowhere/at/all' });

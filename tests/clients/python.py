@@ -236,6 +236,13 @@ def mistakes():
         except kind:
             pass
         assert set(os.listdir('/proc/self/fd')) == before, f'{wrong}: descriptors are left'
+    for wrong, said in (({'cwd': '/'}, 'did you mean chdir?'), ({'workspce': '.'}, 'did you mean workspace?'), ({'nothing': 1}, 'confine-run(1)'),
+                        ({'policy': './agent.json'}, 'json.load()'), ({'policy': ['./agent.json']}, 'json.load()')):
+        try:
+            confine.run(['ls'], program=PROGRAM, **wrong)
+            raise AssertionError(f'{wrong}: taken')
+        except TypeError as error:
+            assert said in str(error), error
     try:
         confine.run(['cat'], program=PROGRAM, input='text')
         raise AssertionError('a text, and nobody said in which encoding')

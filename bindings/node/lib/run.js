@@ -206,6 +206,8 @@ export function start(command, { program, policy, directory, environ, stdin = 'i
   const stdio = [stdin, stdout, stderr, 'pipe'];
   const own = [`--control=fd:${CHANNEL}`];
   const policies = [policy ?? []].flat();
+  for (const one of policies)
+    if (typeof one !== 'object' || one === null) throw new TypeError(`policy: ${one} is no policy: give what stands in the file, as JSON.parse() reads it`);
   for (const index of policies.keys()) {
     stdio.push('pipe');
     own.push(`--policy=fd:${POLICIES + index}`);

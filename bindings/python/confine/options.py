@@ -2,6 +2,7 @@
 import json
 import os
 from contextlib import ExitStack
+from difflib import get_close_matches
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 try:
@@ -104,6 +105,9 @@ class Options(TypedDict, total=False):
 RESERVED = {'report', 'control', 'pass_fd', 'policy', 'quiet', 'verbose'}
 
 
+#: What else it may be looked for by.
+FOREIGN = {'cwd': 'chdir', 'port': 'publish', 'environment': 'env', 'memory': 'limit'}
+
 #: A number is seconds.
 DURATIONS = {'timeout', 'grace', 'ask'}
 
@@ -138,12 +142,19 @@ def _member(name: str, value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) and name in SWITCHES else _word(name, value)
 
 
+def _unknown(name: str) -> str:
+    if name in RESERVED:
+        return f'{name}: no such option: the client needs it itself'
+    near = [FOREIGN[name]] if name in FOREIGN else get_close_matches(name, Options.__annotations__, n=1)
+    return f'{name}: no such option' + (f' (did you mean {near[0]}?)' if near else '; confine-run(1) has them all')
+
+
 def words(options: Mapping[str, Any]) -> List[str]:
     """The options as words of a command line; each is one word, so that no value can be read as an option."""
     out: List[str] = []
     for name, value in options.items():
         if name not in Options.__annotations__:
-            raise TypeError(f'{name}: no such option' + (': the client needs it itself' if name in RESERVED else ''))
+            raise TypeError(_unknown(name))
         option = '--' + name.replace('_', '-')
         if value is None or value is False:
             continue
@@ -163,9 +174,11 @@ def words(options: Mapping[str, Any]) -> List[str]:
 
 def policy_descriptors(policy: Optional[Policies], held: ExitStack) -> List[int]:
     """Descriptors from which the policies are read, as if they were files, open for as long as *held* is."""
-    policies = [] if policy is None else [policy] if isinstance(policy, Mapping) else policy
+    policies = [] if policy is None else [policy] if isinstance(policy, (Mapping, str, os.PathLike)) else policy
     descriptors = []
     for one in policies:
+        if not isinstance(one, Mapping):
+            raise TypeError(f'policy: {one!r} is no policy: give what stands in the file, as json.load() reads it')
         descriptors.append(_policy_descriptor(one))
         held.callback(os.close, descriptors[-1])
     return descriptors
