@@ -107,21 +107,46 @@ static const char *hint_of(const char *reason)
     return NULL;
 }
 
+/* Is it asked for, and does nothing of this plan hold it? */
+static bool is_unheld(const struct resolved *resolved, const struct plan *plan, enum surface surface)
+{
+    const struct claim *claim = &plan->claims[surface];
+
+    return claim->state != STATE_ENFORCED && claim->state != STATE_ABSENT && plan_needs(resolved, surface) &&
+           !promised_in_part(resolved, plan, surface);
+}
+
+/* The others that it does not hold either, so that nobody learns of them one run after the other. */
+static void say_others(const struct resolved *resolved, const struct plan *plan, int first,
+                       struct error *error)
+{
+    const char *between = "; nor can it hold ";
+
+    for (int s = first + 1; s < SURFACE_COUNT; s++) {
+        size_t length = strlen(error->message);
+
+        if (!is_unheld(resolved, plan, (enum surface)s))
+            continue;
+        snprintf(error->message + length, sizeof(error->message) - length, "%s%s", between,
+                 surface_table[s].name);
+        between = ", ";
+    }
+}
+
 /* A surface that was named and that nothing of this plan holds: refuse. What merely is implied may be
  * partial. */
 static int refuse_unheld(const struct resolved *resolved, const struct plan *plan, struct error *error)
 {
     for (int s = 0; s < SURFACE_COUNT; s++) {
         const struct claim *claim = &plan->claims[s];
-        bool held = claim->state == STATE_ENFORCED || claim->state == STATE_ABSENT;
 
-        if (held || !plan_needs(resolved, (enum surface)s) ||
-            promised_in_part(resolved, plan, (enum surface)s))
+        if (!is_unheld(resolved, plan, (enum surface)s))
             continue;
         error_set(error, ERROR_SANDBOX_UNAVAILABLE, ENOSYS, claim->reason ? claim->reason : "not-held",
                   "the backend %s cannot hold %s here (%s): %s", plan->backend, surface_table[s].name,
                   claim->reason ? claim->reason : "no mechanism", surface_table[s].what);
         policy_say_file(error, resolved_asks(resolved, (enum surface)s));
+        say_others(resolved, plan, s, error);
         error_surface(error, surface_table[s].name);
         if (hint_of(claim->reason))
             return error_hint(error, "%s", hint_of(claim->reason));

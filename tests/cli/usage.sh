@@ -59,6 +59,7 @@ usage "a backend like none: those of this version" "landlock, custom, refuse" ru
 usage "a set cannot be the workspace" "(name a directory; one of that name is written ./@self)" run -w @self -- touch "$dir/ran"
 usage "a policy that is not there" "(make it" run --policy ./nowhere.json -- touch "$dir/ran"
 usage "a limit that is required and not set" "(set the limit that is required: --limit memory=VALUE)" run --require limit.memory -- touch "$dir/ran"
+usage "all that is required and cannot be held is named at once" "; nor can it hold limit.cpu, later.exec" run --require limit.memory,later.exec,limit.cpu -- touch "$dir/ran"
 usage "reading is required to be held and not restricted" "(say what may be read: --readable listed" run --require fs.read -- touch "$dir/ran"
 usage "a report in a directory that is not there" "report ./no/where: No such file or directory (name a file" run --report ./no/where -- touch "$dir/ran"
 usage "a page in a directory that is not there" "html ./no/where: No such file or directory (name a file" check --html ./no/where --only 'env.*'
