@@ -76,7 +76,8 @@ static int refuse_open(const char *name, int errnum, struct error *error)
     default:
         error_set(error, ERROR_POLICY_INVALID, errnum, "policy-unreadable", "cannot read policy file %s: %s",
                   QUOTE(name), strerror(errnum));
-        return error_hint(error, "a policy that is there must be readable, or nothing runs");
+        return error_hint(error, "%s",
+                          error_spent(errnum) ?: "a policy that is there must be readable, or nothing runs");
     }
 }
 

@@ -201,7 +201,9 @@ int resolve_devices(struct resolving *resolving)
     if (r < 0)
         return r;
     r = root_level(resolving, &level);
-    if (r == 0 && !strings_have(&level->except, "dev"))
+    if (r < 0)
+        return path_failed(resolving->error, "what is beside /dev", "/", -r);
+    if (!strings_have(&level->except, "dev"))
         r = strings_add(&level->except, "dev");
     for (size_t i = 0; i < ARRAY_SIZE(file_places) && r == 0; i++) {
         _cleanup_opened_ struct opened opened = {.fd = -1};

@@ -19,24 +19,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What runs out on a machine that could do it otherwise. */
-static const struct {
-    int errnum;
-    const char *hint;
-} spent[] = {
-    {EAGAIN, "allow more processes (ulimit -u, or pids.max of the cgroup), or end some"},
-    {EMFILE, "allow more open files (ulimit -n)"},
-    {ENFILE, "allow more open files in all (sysctl fs.file-max), or end some processes"},
-};
-
-const char *run_error_way(int errnum)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(spent); i++)
-        if (spent[i].errnum == errnum)
-            return spent[i].hint;
-    return NULL;
-}
-
 static bool ends_with(const char *line, const char *end)
 {
     size_t length = strlen(line), rest = strlen(end);
@@ -48,18 +30,19 @@ static bool ends_with(const char *line, const char *end)
 static const char *find_way(const char *line)
 {
     static const char ended[] = ": session: it has ended";
+    static const int spent[] = {EAGAIN, EMFILE, ENFILE};
 
     if (ends_with(line, ended))
         return "it ended while this run was starting; a new one: confine session start NAME";
     for (size_t i = 0; i < ARRAY_SIZE(spent); i++)
-        if (ends_with(line, strerror(spent[i].errnum)))
-            return spent[i].hint;
+        if (ends_with(line, strerror(spent[i])))
+            return error_spent(spent[i]);
     return NULL;
 }
 
 int run_error_errno(struct error *error, int errnum, const char *what)
 {
-    const char *way = run_error_way(errnum);
+    const char *way = error_spent(errnum);
 
     error_set(error, ERROR_SANDBOX_UNAVAILABLE, errnum, "set-up-failed", "cannot %s: %s", what,
               pass_strerror(errnum));
@@ -80,8 +63,8 @@ int run_error_spawn(struct error *error, int errnum, const char *cwd)
         return error_hint(error, "choose another start directory with --chdir");
     default:
         run_error_errno(error, errnum, "start the launcher");
-        return run_error_way(errnum) ? -errnum
-                                     : error_hint(error, "`confine probe` says what this machine can do");
+        return error_spent(errnum) ? -errnum
+                                   : error_hint(error, "`confine probe` says what this machine can do");
     }
 }
 

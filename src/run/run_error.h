@@ -7,10 +7,6 @@
 #include "policy/resolve.h"
 #include "util/error.h"
 
-/* run_error_way() - the way out where something has run out: processes, open files. Return: static; NULL: it
- * has not. */
-const char *run_error_way(int errnum);
-
 /* run_error_errno() - this side cannot do @what: `make the channel`. Return: -errnum. */
 int run_error_errno(struct error *error, int errnum, const char *what);
 

@@ -14,7 +14,6 @@
 #include "run/tmp.h"
 
 #include "run/helper.h"
-#include "run/run_error.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -42,7 +41,7 @@ static const char *find_parent(const struct resolved *resolved)
 static int fail(struct error *error, const char *what, const char *where)
 {
     bool missing = errno == ENOENT && strcmp(where, "/tmp") == 0;
-    const char *way = run_error_way(errno);
+    const char *way = error_spent(errno);
 
     error_set(error, ERROR_SANDBOX_UNAVAILABLE, errno, "no-temp-directory",
               "cannot %s a private temp directory in %s: %s", what, QUOTE(where), strerror(errno));

@@ -92,6 +92,23 @@ int error_surface(struct error *error, const char *surface)
     return error_return(error);
 }
 
+const char *error_spent(int errnum)
+{
+    static const struct {
+        int errnum;
+        const char *way;
+    } rows[] = {
+        {EAGAIN, "allow more processes (ulimit -u, or pids.max of the cgroup), or end some"},
+        {EMFILE, "allow more open files (ulimit -n)"},
+        {ENFILE, "allow more open files in all (sysctl fs.file-max), or end some processes"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        if (rows[i].errnum == errnum)
+            return rows[i].way;
+    return NULL;
+}
+
 int error_no_memory(struct error *error)
 {
     return error_set(error, ERROR_INTERNAL, ENOMEM, "no-memory", "out of memory");

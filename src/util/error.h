@@ -53,6 +53,10 @@ __attribute__((format(printf, 2, 3))) int error_hint(struct error *error, const 
 /* error_surface() - name the surface concerned. Return: as error_set(). */
 int error_surface(struct error *error, const char *surface);
 
+/* error_spent() - the way out where processes or open files have run out. Return: static; NULL: @errnum does
+ * not say that. */
+const char *error_spent(int errnum);
+
 /* error_no_memory() - the error of a failed allocation. Return: -ENOMEM. */
 int error_no_memory(struct error *error);
 
