@@ -365,25 +365,40 @@ static void add_absent(const struct report *report, struct sentences *sentences)
     text_free(&options);
 }
 
+/* A group counts what it refuses, and a warning says so (limits_tell()). */
+static bool is_counted(const struct report *report, enum surface surface)
+{
+    const struct claim *claim = &report->plan->claims[surface];
+
+    for (size_t i = 0; i < claim->by_count; i++)
+        if (claim->by[i].mechanism == MECHANISM_CGROUP)
+            return true;
+    return false;
+}
+
 /* Limits that are met between the kernel and a program alone: that may have been why it failed. */
 static void add_unseen_limits(const struct report *report, struct sentences *sentences)
 {
     static const struct {
         const char *name, *words;
         size_t limit; /* in the policy */
+        enum surface surface;
     } rows[] = {
-        {"file_size", "File too large", offsetof(struct policy, limit_file_size)},
-        {"tmp_size", "No space left on device", offsetof(struct policy, limit_tmp_size)},
-        {"processes", "Resource temporarily unavailable", offsetof(struct policy, limit_processes)},
+        {"file_size", "File too large", offsetof(struct policy, limit_file_size), SURFACE_LIMIT_FILE_SIZE},
+        {"tmp_size", "No space left on device", offsetof(struct policy, limit_tmp_size),
+         SURFACE_LIMIT_TMP_SIZE},
+        {"processes", "Resource temporarily unavailable", offsetof(struct policy, limit_processes),
+         SURFACE_LIMIT_PROCESSES},
     };
 
-    if (report->outcome.kind != OUTCOME_EXITED || report->outcome.status == 0 || !report->resolved)
+    if (report->outcome.kind != OUTCOME_EXITED || report->outcome.status == 0 || !report->resolved ||
+        !report->plan)
         return;
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         uint64_t limit;
 
         memcpy(&limit, (const char *)report->resolved->policy + rows[i].limit, sizeof(limit));
-        if (limit > 0)
+        if (limit > 0 && !is_counted(report, rows[i].surface))
             add_sentence(sentences, " \"%s\" may have been the limit %s.", rows[i].words, rows[i].name);
     }
 }
