@@ -27,6 +27,17 @@ int accounts_read(char **ret_passwd)
     return *ret_passwd ? 0 : -ENOMEM;
 }
 
+int accounts_need(char **ret_passwd, struct error *error)
+{
+    int r = accounts_read(ret_passwd);
+
+    if (r == 0)
+        return 0;
+    error_set(error, ERROR_SANDBOX_UNAVAILABLE, -r, "passwd-unreadable", "/etc/passwd: %s", strerror(-r));
+    return error_hint(error, "%s",
+                      error_spent(-r) ?: "let it be read, or take it away: nobody has an entry then");
+}
+
 /* A decimal number that ends at END. */
 static bool parse_id(const char *text, const char *end, unsigned *ret)
 {

@@ -29,12 +29,11 @@ static const char system_directory[] = "/etc/confine";
 static int find_user_directory(struct policy *policy, char **ret_directory, struct error *error)
 {
     struct account account;
-    int r = policy->passwd ? 0 : accounts_read(&policy->passwd);
+    int r = policy->passwd ? 0 : accounts_need(&policy->passwd, error);
 
     *ret_directory = NULL;
     if (r < 0)
-        return error_set(error, ERROR_SANDBOX_UNAVAILABLE, -r, "passwd-unreadable", "/etc/passwd: %s",
-                         strerror(-r));
+        return r;
     if (!account_find(policy->passwd, getuid(), &account) || account.home_length == 0 ||
         account.home[0] != '/')
         return 0;

@@ -38,11 +38,10 @@ static int copy_home(struct resolving *resolving, uid_t uid, char **ret)
 /* The policy's copy, where its layers were looked for; else our own. */
 static int find_passwd(struct resolving *resolving)
 {
-    int r = resolving->policy->passwd ? 0 : accounts_read(&resolving->own_passwd);
+    int r = resolving->policy->passwd ? 0 : accounts_need(&resolving->own_passwd, resolving->error);
 
     if (r < 0)
-        return error_set(resolving->error, ERROR_SANDBOX_UNAVAILABLE, -r, "passwd-unreadable",
-                         "/etc/passwd: %s", strerror(-r));
+        return r;
     resolving->passwd = resolving->own_passwd ? resolving->own_passwd : resolving->policy->passwd;
     return 0;
 }

@@ -110,7 +110,9 @@ static int fail_place(struct error *error, int errnum, const char *path, const c
 {
     error_set(error, ERROR_SANDBOX_UNAVAILABLE, errnum, "no-session-directory",
               "the directory of sessions %s cannot be used: %s", QUOTE(path), why);
-    return error_hint(error, "set XDG_RUNTIME_DIR to a directory of your own that nobody else can write");
+    return error_hint(error, "%s",
+                      error_spent(errnum)
+                          ?: "set XDG_RUNTIME_DIR to a directory of your own that nobody else can write");
 }
 
 /* Makes the directories above the last one where they are missing: all but the first are in the caller's

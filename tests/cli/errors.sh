@@ -80,7 +80,7 @@ else
         skip "nor for a link" "user namespaces are refused here"
     fi
 fi
-for number in $(seq 7 40); do
+for number in $(seq 3 40); do
     call bash -c 'ulimit -n $0; exec "$@"' $number "$confine" run $backend -w . -- true
     [ "$status" -eq 0 ] || { [ "$status" -eq 125 ] && has_line "ulimit -n"; } || why "with $number: $status: $(cat "$dir/err")"
 done
