@@ -8,10 +8,10 @@ if [ "$status" -ne 0 ]; then
     skip 'a view of its own' "no namespaces here: $(head -c 200 "$dir/err")"
     finish
 fi
+mkdir -p .vscode a
 [ "$(id -u)" -ne 0 ] || { chmod 755 "$dir" && chown -R 65534:65534 "$dir/w" "$HOME"; }
 
 # The workspace itself is protected by name.
-mkdir -p .vscode a
 run=("$confine" run -q --report "$dir/report")
 call "${run[@]}" -b namespace -w . --protect . -- sh -c 'echo x >file; mkdir a/b; mv a c'
 [ ! -e file ] && [ ! -e a/b ] && [ ! -e c ] || why "changed: $(ls -A . a)"

@@ -78,7 +78,7 @@ chmod 666 "$HOME/agent" "$dir/else/socket"
 
 for user in $users; do
     repository "$user"
-    [ "$user" = self ] || chown "$([ "$user" = owner ] && echo 65534 || echo 0)" "$dir/w"
+    [ "$user" = self ] || chown "$([ "$user" = owner ] && echo 65534 || echo 0)" "$dir/w" "$HOME"
 
     # --- every call that changes a view, and everything of pid 1 and of the kernel's settings
     : >"$dir/w/covered"
